@@ -1,0 +1,38 @@
+"""Context management for LLM agent loops: within a budget, valid, cache-friendly, and every cut on record."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from ga_context import formats
+from ga_context.config import ContextConfig
+from ga_context.errors import BudgetExceeded, ConfigError, GAContextError, InvalidMessages, UnknownReference
+from ga_context.model import Message
+from ga_context.report import Action, Report
+from ga_context.session import UNDECIDED, ContextSession
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Action",
+    "BudgetExceeded",
+    "ConfigError",
+    "ContextConfig",
+    "ContextSession",
+    "GAContextError",
+    "InvalidMessages",
+    "Report",
+    "UnknownReference",
+    "__version__",
+    "size",
+]
+
+logging.getLogger("ga_context").addHandler(logging.NullHandler())
+
+
+def size(messages: Sequence[Message], config: ContextConfig | None = None) -> int:
+    """Return C_H of a list in characters: each message as JSON, image, document and audio payloads at their charge."""
+    name = formats.detect(messages) or UNDECIDED
+    fmt = formats.make(name, (config or ContextConfig()).budget.payload_chars)
+    return sum([fmt.read(index, message, index).size for index, message in enumerate(messages)])

@@ -1,0 +1,238 @@
+"""Which call belongs to which result, and what must stand together: from raw messages to the rows of the view.
+
+Pairing is by position: a result answers the nearest call before it that shows its id and has no result yet. A result
+stands right behind its calls, wherever it came; a result without a call is placed where it came and marked by ``id``
+None, for the repair stage to tell it as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ga_context.model import Block, Call, Incoming, Row
+from ga_context.report import Action
+from ga_context.state import State
+
+ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
+"""Characters that anthropic and bedrock refuse in a call id (spec 6)."""
+
+
+def place(state: State, incoming: Incoming) -> list[Action]:
+    """Put a new raw message into the rows; return what had to be repaired on the way."""
+    ordinal = state.marks.messages
+    empty = Row(incoming.side, incoming.raw, incoming.blocks, incoming.raw, incoming.size, ordinal)
+    if not incoming.blocks and state.fmt.is_void(empty):
+        return [_left_out(ordinal, incoming.size)]
+    if incoming.side == "assistant":
+        actions = _place_response(state, incoming, ordinal)
+    elif state.fmt.merges:
+        actions = _place_user(state, incoming, ordinal)
+    elif incoming.side == "tool":
+        actions = _place_tool(state, incoming, ordinal)
+    else:
+        _append(state, _by_position(state, incoming, ordinal), ordinal)
+        actions = []
+    return actions
+
+
+def call_row(state: State, call: Call) -> int | None:
+    """Return the index of the row that holds ``call``, looking from the end; None when it was evicted."""
+    for index in range(len(state.rows) - 1, -1, -1):
+        if any([block.ordinal == call.ordinal and block.index == call.index for block in state.rows[index].blocks]):
+            return index
+    return None
+
+
+def results_end(state: State, index: int) -> int:
+    """Return the index behind the rows that answer the calls in row ``index``."""
+    end = index + 1
+    if state.fmt.merges or state.fmt.tagged:
+        return end + (end < len(state.rows) and state.rows[end].has("result"))
+    while end < len(state.rows) and state.rows[end].side == "tool":
+        end += 1
+    return end
+
+
+def _append(state: State, incoming: Incoming, ordinal: int) -> None:
+    row = Row(incoming.side, incoming.raw, incoming.blocks, incoming.raw, incoming.size, ordinal)
+    state.splice(len(state.rows), len(state.rows), [row], "repair")
+
+
+# -- the model's side
+
+
+def _place_response(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
+    blocks, actions = _with_own_ids(state, incoming.blocks, ordinal)
+    last = state.rows[-1] if state.rows else None
+    if state.fmt.merges and last is not None and last.side == "assistant":
+        merged = state.fmt.row("assistant", last.head, [*last.blocks, *blocks], last.ordinal)
+        state.splice(len(state.rows) - 1, len(state.rows), [merged], "merge")
+        return [*actions, _merged(ordinal, incoming.size)]
+    if actions:
+        row = state.fmt.row("assistant", incoming.raw, blocks, ordinal)
+        state.splice(len(state.rows), len(state.rows), [row], "repair")
+    else:
+        _append(state, incoming, ordinal)
+    return actions
+
+
+def _with_own_ids(state: State, blocks: Sequence[Block], ordinal: int) -> tuple[list[Block], list[Action]]:
+    """Enter the calls, each with an id that the provider takes (spec 6: repeated and illegal ids)."""
+    fmt, out, actions = state.fmt, list(blocks), []
+    taken = state.used if fmt.unique_in_request else {}
+    for i, block in enumerate(blocks):
+        if block.kind != "call" or block.id is None:
+            continue
+        call_id = _free_id(block.id, taken, fmt.unique_in_request) if not fmt.tagged else block.id
+        if call_id != block.id:
+            out[i] = fmt.rename(block, call_id)
+            actions.append(_repaired(f"call id {block.id!r} sent as {call_id!r}", out[i], block.size))
+        call = Call(ordinal, block.index, state.marks.responses, block.id, call_id, block.tools)
+        state.calls.append(call)
+        if fmt.tagged:
+            continue
+        taken.setdefault(call_id, 1)
+        state.enlist(call)
+    return out, actions
+
+
+def _free_id(raw_id: str, taken: dict[str, int], legal_only: bool) -> str:
+    call_id = (ILLEGAL.sub("_", raw_id) or "_") if legal_only else raw_id
+    if call_id not in taken:
+        return call_id
+    n = taken[call_id] + 1
+    while f"{call_id}_{n}" in taken:
+        n += 1
+    taken[call_id] = n
+    return f"{call_id}_{n}"
+
+
+# -- results
+
+
+def _place_tool(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
+    """Place a result that is a message of its own: behind the results of its calls."""
+    block, index = _paired(state, incoming.blocks[0], ordinal)
+    if index is None:
+        _append(state, replace(incoming, blocks=(block,)), ordinal)
+        return []
+    renamed = block.id != incoming.blocks[0].id
+    row = Row("tool", incoming.raw, (block,), incoming.raw, incoming.size, ordinal)
+    if renamed:
+        row = state.fmt.row("tool", incoming.raw, [block], ordinal)
+    actions = [_repaired("answers a renamed call", block, block.size)] if renamed else []
+    end = results_end(state, index)
+    stand_in = next((i for i in range(index + 1, end) if _stands_in(state.rows[i].blocks[0], block)), None)
+    if stand_in is not None:
+        state.splice(stand_in, stand_in + 1, [row], "repair")
+        return [*actions, _repaired("came late; took the place of its placeholder", block, block.size)]
+    if end < len(state.rows):
+        actions.append(_repaired("moved to its call", block, block.size))
+    state.splice(end, end, [row], "repair")
+    return actions
+
+
+def _place_user(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
+    """Place a user message whose results stand beside its texts: results behind their calls, first in the message."""
+    actions: list[Action] = []
+    groups: dict[int, list[Block]] = {}
+    rest: list[Block] = []
+    newest = len(state.rows) - 1
+    for block in incoming.blocks:
+        if block.kind != "result":
+            rest.append(block)
+            continue
+        paired, index = _paired(state, block, ordinal)
+        if index is None:
+            rest.append(paired)
+            continue
+        groups.setdefault(index, []).append(paired)
+        if paired.id != block.id:
+            actions.append(_repaired("answers a renamed call", paired, block.size))
+    for index in sorted(groups):
+        if index != newest:
+            actions += _add_late(state, index, groups[index])
+    now = groups.get(newest, [])
+    blocks = [*now, *rest]
+    if [block.index for block in blocks] != sorted([block.index for block in blocks]):
+        actions.append(_repaired("results first in the message", now[0], incoming.size))
+    return actions + _add_rest(state, incoming, blocks, ordinal, whole=not actions)
+
+
+def _add_late(state: State, index: int, results: list[Block]) -> list[Action]:
+    """Put late results into the message that follows their calls, in the place of their placeholders."""
+    row = state.rows[index + 1]
+    blocks = list(row.blocks)
+    actions = []
+    for result in results:
+        stand_in = next((i for i, block in enumerate(blocks) if _stands_in(block, result)), None)
+        if stand_in is None:
+            blocks.insert(sum([block.kind == "result" and block.id is not None for block in blocks]), result)
+        else:
+            blocks[stand_in] = result
+        actions.append(_repaired("came late; moved to its call", result, result.size))
+    state.splice(index + 1, index + 2, [state.fmt.row("user", row.head, blocks, row.ordinal)], "repair")
+    return actions
+
+
+def _add_rest(state: State, incoming: Incoming, blocks: Sequence[Block], ordinal: int, whole: bool) -> list[Action]:
+    """Add what is left of a user message, as a row or to the user row before it."""
+    if not blocks:
+        return []
+    last = state.rows[-1] if state.rows else None
+    if last is not None and last.side == "user":
+        old = [block for block in last.blocks if not (block.ours and block.kind == "text")]
+        merged = state.fmt.row("user", last.head, [*old, *blocks], last.ordinal)
+        state.splice(len(state.rows) - 1, len(state.rows), [merged], "merge")
+        return [_merged(ordinal, incoming.size)]
+    if whole:
+        _append(state, replace(incoming, blocks=tuple(blocks)), ordinal)
+    else:
+        row = state.fmt.row("user", incoming.raw, blocks, ordinal)
+        state.splice(len(state.rows), len(state.rows), [row], "repair")
+    return []
+
+
+def _paired(state: State, result: Block, ordinal: int) -> tuple[Block, int | None]:
+    """Return the result as the answer to its call, and the row of that call; id None and None for an orphan."""
+    call = state.answer(result.id, ordinal) if result.id is not None else None
+    index = call_row(state, call) if call is not None else None
+    if call is None or index is None:
+        if call is not None:
+            state.pairs.pop()
+        return replace(result, id=None), None
+    if call.id != result.id:
+        result = state.fmt.rename(result, call.id)
+    return replace(result, tools=call.tools), index
+
+
+def _by_position(state: State, incoming: Incoming, ordinal: int) -> Incoming:
+    """Return the user message right after calls in strings as their result (spec 6, row text)."""
+    last = state.rows[-1] if state.rows else None
+    if not state.fmt.tagged or incoming.side != "user" or last is None or not last.has("call"):
+        return incoming
+    called = [call for call in state.calls[-len(last.blocks) :] if call.ordinal == last.ordinal]
+    tools = tuple([tool for call in called for tool in call.tools])
+    state.pairs.extend([(ordinal, call) for call in called])
+    return replace(incoming, blocks=tuple([state.fmt.as_result(block, tools) for block in incoming.blocks]))
+
+
+def _stands_in(block: Block, result: Block) -> bool:
+    return block.missing and block.id == result.id
+
+
+# -- what was done
+
+
+def _repaired(reason: str, block: Block, before: int) -> Action:
+    return Action("repair", reason, block.ordinal, part=str(block.index), chars_before=before, chars_after=block.size)
+
+
+def _merged(ordinal: int, size: int) -> Action:
+    return Action("repair", "merged with its neighbour of the same role", ordinal, chars_before=size, chars_after=size)
+
+
+def _left_out(ordinal: int, size: int) -> Action:
+    return Action("repair", "left out: nothing in it", ordinal, chars_before=size, chars_after=0)

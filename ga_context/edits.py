@@ -1,0 +1,280 @@
+"""Edits, and ``apply``: the one place where a message changes.
+
+Stages propose; here the original is archived first, then the rows are rebuilt, then the action is written down. A text
+edit is a list of kept source ranges with marks between, always of the text as it came in.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ga_context.config import ContextConfig
+from ga_context.model import Block, Cause, Message, Path, Row, Side
+from ga_context.report import Action, Stage
+from ga_context.state import State
+from ga_context.text.size import json_text
+from ga_context.text.window import Cut
+
+CAUSES: dict[Stage, Cause] = {
+    "truncate": "repair",
+    "compact": "pass",
+    "evict": "eviction",
+    "repair": "repair",
+    "anchor": "config",
+}
+"""What a change to a message that was sent before is called. Stage 1 only meets one where a late result came in."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutTexts:
+    """Send texts of a block cut; a payload is sent as the mark alone."""
+
+    row: int
+    block: int
+    cuts: tuple[tuple[Path, Cut], ...]
+    stage: Stage
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Send another block in the place of one, or none."""
+
+    row: int
+    block: int
+    new: Block | None
+    stage: Stage
+    reason: str
+    original: str | None = None
+    """What to archive; None where nothing is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Send a block of ours: as a message of its own before ``row`` when it has a head, else at ``block`` in it."""
+
+    row: int
+    block: int
+    new: Block
+    stage: Stage
+    reason: str
+    side: Side = "user"
+    head: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """Leave blocks out of the view, for good: whole messages and exchanges."""
+
+    blocks: tuple[tuple[int, int], ...]
+    """(row, block) of each."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Set the mark of a pass."""
+
+    border: int
+
+
+Edit = CutTexts | Swap | Insert | Evict | Pass
+
+
+@dataclass(slots=True)
+class Turn:
+    """The facts of one ``prepare``, for the stages."""
+
+    number: int
+    config: ContextConfig
+    budget: int
+    """B in characters."""
+    first_new: int
+    """The first raw message that is new."""
+    shrunk: bool = False
+    """This turn runs again with a smaller budget."""
+    anchored: bool = False
+    """The newest message has its anchor already: this turn was prepared before."""
+    anchors: dict[bool, Any] = field(default_factory=dict)
+    """The anchor, made once: without and with history gone."""
+    chars_before: int = 0
+    """C_H before stages 2 to 4."""
+    over: bool = False
+    """It was over the budget, with the anchor."""
+    actions: list[Action] = field(default_factory=list)
+    compacted: bool = False
+    evicted: list[int] = field(default_factory=list)
+
+
+def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
+    """Perform what a stage proposed; positions are those of the rows as the stage saw them."""
+    rebuilt: dict[int, list[list[Block]]] = {}
+    inserted: dict[int, list[Row]] = {}
+    for edit in edits:
+        if isinstance(edit, Pass):
+            state.mark(last_pass=turn.number, border=max(state.marks.border, edit.border))
+            continue
+        if isinstance(edit, Insert) and edit.head is not None:
+            row = state.fmt.row(edit.side, edit.head, [edit.new], edit.new.ordinal)
+            inserted.setdefault(edit.row, []).append(row)
+            turn.actions.append(_action(edit, edit.new, 0, edit.new.size))
+            continue
+        _change(state, turn, edit, rebuilt)
+    if rebuilt or inserted:
+        cause: Cause = "shrink" if turn.shrunk else CAUSES[_stage(edits)]
+        _rebuild(state, rebuilt, inserted, cause)
+
+
+def _stage(edits: Sequence[Edit]) -> Stage:
+    return next(("evict" if isinstance(edit, Evict) else edit.stage for edit in edits if not isinstance(edit, Pass)))
+
+
+def _change(
+    state: State, turn: Turn, edit: CutTexts | Swap | Insert | Evict, rebuilt: dict[int, list[list[Block]]]
+) -> None:
+    """Enter one edit: slots hold what stands at each place of a row, several blocks where one was inserted."""
+    if isinstance(edit, Evict):
+        _evict(state, turn, edit, rebuilt)
+        return
+    slots = _slots(state, edit.row, rebuilt)
+    if isinstance(edit, Insert):
+        slots[edit.block].insert(0, edit.new)
+        turn.actions.append(_action(edit, edit.new, 0, edit.new.size))
+        return
+    held = slots[edit.block]
+    if not held:  # an edit before this one took the block out
+        return
+    block = held[-1]
+    if isinstance(edit, CutTexts):
+        held[-1] = _cut(state, turn, block, edit)
+        turn.compacted |= edit.stage == "compact"
+        return
+    ref = state.archive.put(edit.original) if edit.original is not None else None
+    turn.actions.append(_action(edit, block, block.size, edit.new.size if edit.new else 0, ref))
+    turn.compacted |= edit.stage == "compact"
+    held[-1:] = [edit.new] if edit.new else []
+
+
+def _slots(state: State, row: int, rebuilt: dict[int, list[list[Block]]]) -> list[list[Block]]:
+    if row not in rebuilt:
+        rebuilt[row] = [[block] for block in state.rows[row].blocks] + [[]]
+    return rebuilt[row]
+
+
+def _action(edit: Swap | Insert, block: Block, before: int, after: int, ref: str | None = None) -> Action:
+    part = str(block.index) if block.index >= 0 else None
+    return Action(
+        edit.stage, edit.reason, block.ordinal, part=part, chars_before=before, chars_after=after, ref=ref
+    )
+
+
+def _cut(state: State, turn: Turn, block: Block, edit: CutTexts) -> Block:
+    texts = dict(state.fmt.texts(block))
+    earlier = dict(block.cuts)
+    for path, cut in edit.cuts:
+        part = ".".join(map(str, (block.index, *path)))
+        if path in texts:
+            text = texts[path]
+            before, after = len(earlier[path].apply(text)) if path in earlier else len(text), len(cut.apply(text))
+            ref, (start, end, _) = state.archive.put(text), cut.gone
+        else:
+            data = next(data for at, _, data in state.fmt.payloads(block) if at == path)
+            ref, start, end = state.archive.put(payload_bytes(data)), 0, len(data)
+            before, after = state.fmt.payload_chars, len(cut.apply(""))
+        turn.actions.append(
+            Action(edit.stage, edit.reason, block.ordinal, None, part, start, end, before, after, ref)
+        )
+    kept = {**earlier, **dict(edit.cuts)}
+    return state.fmt.render(replace(block, cuts=tuple(kept.items())))
+
+
+def _evict(state: State, turn: Turn, edit: Evict, rebuilt: dict[int, list[list[Block]]]) -> None:
+    """Take blocks out; their raw messages go to the archive as one list for each unbroken run."""
+    ordinals: set[int] = set()
+    sizes: dict[int, int] = {}
+    for row, place in edit.blocks:
+        slots = _slots(state, row, rebuilt)
+        for block in slots[place]:
+            if not block.ours:
+                ordinals.add(block.ordinal)
+                sizes[block.ordinal] = sizes.get(block.ordinal, 0) + block.size
+        slots[place] = []
+    for first, last in _runs(sorted(ordinals)):
+        run = range(first, last + 1)
+        ref = state.archive.put(json_text([state.raw[i] for i in run]))
+        before = sum(sizes[i] for i in run)
+        turn.actions.append(
+            Action("evict", edit.reason, first, last, chars_before=before, chars_after=0, ref=ref)
+        )
+    turn.evicted.extend(ordinals)
+    state.mark(evicted=True)
+
+
+def _runs(ordinals: list[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for ordinal in ordinals:
+        if runs and runs[-1][1] == ordinal - 1:
+            runs[-1] = (runs[-1][0], ordinal)
+        else:
+            runs.append((ordinal, ordinal))
+    return runs
+
+
+def payload_bytes(data: str) -> str | bytes:
+    """Return what a base64 text or data: URL holds; the text itself where it is no clean base64."""
+    try:
+        return b64decode(data.partition("base64,")[2] or data, validate=True)
+    except (Base64Error, ValueError):
+        return data
+
+
+# -- rebuilding the rows
+
+
+def _rebuild(
+    state: State, rebuilt: dict[int, list[list[Block]]], inserted: dict[int, list[Row]], cause: Cause
+) -> None:
+    """Put the changed rows in place of the old; rows left with nothing go, neighbours of one role become one."""
+    touched = [*rebuilt, *inserted]
+    start, stop = min(touched), min(max(touched) + 1, len(state.rows))
+    made: list[Row] = []
+    for index in range(start, stop):
+        made.extend(inserted.get(index, ()))
+        row = state.rows[index]
+        if index not in rebuilt:
+            made.append(row)
+            continue
+        blocks = [block for slot in rebuilt[index] for block in slot]
+        if not blocks:
+            continue
+        new = state.fmt.row(row.side, row.head, blocks, min(block.ordinal for block in blocks))
+        if not state.fmt.is_void(new):
+            made.append(new)
+    if stop not in range(start, stop):
+        made.extend(inserted.get(stop, ()))
+    if state.fmt.merges:
+        start, stop, made = _merged(state, start, stop, made)
+    state.splice(start, stop, made, cause)
+
+
+def _merged(state: State, start: int, stop: int, rows: list[Row]) -> tuple[int, int, list[Row]]:
+    """Join neighbours of one role, the rows beside the changed ones included."""
+    if start > 0:
+        start -= 1
+        rows = [state.rows[start], *rows]
+    if stop < len(state.rows):
+        rows = [*rows, state.rows[stop]]
+        stop += 1
+    out: list[Row] = []
+    for row in rows:
+        if out and out[-1].side == row.side:
+            before = [block for block in out[-1].blocks if not (block.ours and block.kind == "text")]
+            joined = [*before, *row.blocks]
+            out[-1] = state.fmt.row(row.side, out[-1].head, joined, out[-1].ordinal) if before else row
+        else:
+            out.append(row)
+    return start, stop, out

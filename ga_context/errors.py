@@ -1,0 +1,109 @@
+"""The errors of ga_context: one root, and a built-in as second parent of each.
+
+GAContextError            (Exception)
+├── BudgetExceeded        (ValueError)   the smallest valid view is larger than the budget
+├── InvalidMessages       (ValueError)   a message that no repair covers
+├── UnknownReference      (KeyError)     nothing in the archive under this reference
+└── ConfigError           (ValueError)   a key or a value that the configuration does not know
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class GAContextError(Exception):
+    """The root: ``except GAContextError`` catches all that this library raises by itself."""
+
+
+class BudgetExceeded(GAContextError, ValueError):
+    """Say that what must stay does not fit the budget (spec 3, promise 3).
+
+    Args:
+        size: characters of the smallest valid view.
+        budget: B, the budget in characters.
+        items: what takes the room, as pairs (what, characters).
+        view: the smallest valid view, or None when there is none.
+        report: the report of the turn, or None.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        budget: int,
+        items: Sequence[tuple[str, int]] = (),
+        *,
+        view: list[Any] | None = None,
+        report: Any = None,
+    ) -> None:
+        self.size = size
+        self.budget = budget
+        self.items = list(items)
+        self.view = view
+        self.report = report
+        super().__init__(self._sentence())
+
+    def _sentence(self) -> str:
+        items = ", ".join(f"{what} {size:,}" for what, size in self.items)
+        taken = f" ({items})" if items else ""
+        if self.budget <= 0:
+            return (
+                f"no room for messages: the budget is {self.budget:,} characters after what is sent beside them{taken}; "
+                "shorten system and tools, or raise `budget.window_tokens`"
+            )
+        return (
+            f"what must stay has {self.size:,} characters{taken}, the budget is {self.budget:,}; raise "
+            '`budget.window_tokens`, shorten these, or set `budget.on_exceeded = "report"` to get the view all the same'
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default would hand the sentence back as `size`; errors travel between worker processes.
+        return type(self), (self.size, self.budget, self.items), {"view": self.view, "report": self.report}
+
+
+class InvalidMessages(GAContextError, ValueError):
+    """Refuse a message list by index and key (spec 3, promise 2).
+
+    Args:
+        problem: what is wrong, what is allowed and what to do, as the rest of a sentence that begins with the place.
+        index: position in the list, or None when the list itself is wrong.
+        key: the key in that message (``"role"``, ``"content[2].id"``), or None when the message itself is wrong.
+    """
+
+    def __init__(self, problem: str, index: int | None = None, key: str | None = None) -> None:
+        super().__init__(problem, index, key)
+        self.problem = problem
+        self.index = index
+        self.key = key
+
+    def __str__(self) -> str:
+        place = "messages" if self.index is None else f"messages[{self.index}]"
+        return f"`{place}{'' if self.key is None else '.' + self.key}` {self.problem}"
+
+
+class UnknownReference(GAContextError, KeyError):
+    """Say that the archive holds nothing under a reference."""
+
+    def __init__(self, ref: object) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+    def __str__(self) -> str:
+        return (
+            f"no original is archived under {self.ref!r}; a reference is the hexadecimal digits in a marker or in "
+            "an action of the report, and is known to the session that made the cut or was loaded from its dump"
+        )
+
+
+class ConfigError(GAContextError, ValueError):
+    """List everything that is wrong in a configuration, one sentence each."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        if len(self.problems) == 1:
+            return self.problems[0]
+        return "\n".join((f"{len(self.problems)} problems in the configuration:", *(f"- {p}" for p in self.problems)))

@@ -1,0 +1,58 @@
+"""Wire formats: one small file each, and which one a list is in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ga_context.errors import ConfigError
+from ga_context.formats.anthropic import Anthropic
+from ga_context.formats.base import Format
+from ga_context.formats.openai_chat import OpenAIChat
+from ga_context.formats.tagged_text import CALL_TAGS, TaggedText
+from ga_context.text.tags import pairs
+
+FORMATS: dict[str, type[Format]] = {cls.name: cls for cls in (Anthropic, OpenAIChat, TaggedText)}
+
+ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"})
+"""Block types that only the Messages API has; server tools (``server_tool_use``, ...) end in these names too."""
+
+OPENAI_CHAT_PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
+OPENAI_CHAT_KEYS = ("tool_calls", "function_call", "tool_call_id", "reasoning_content", "refusal", "audio")
+OPENAI_CHAT_ROLES = frozenset({"tool", "function", "developer"})
+
+
+def make(name: str, payload_chars: int) -> Format:
+    """Return the format of that name; an unknown one is a ``ConfigError`` that lists the known."""
+    if name not in FORMATS:
+        raise ConfigError(f"`format` must be one of {', '.join(map(repr, FORMATS))}, or None to detect it; got {name!r}")
+    return FORMATS[name](payload_chars)
+
+
+def detect(messages: Sequence[Any]) -> str | None:
+    """Return the name of the format that ``messages`` show, or None while nothing in them is decisive (spec 6)."""
+    tagged = False
+    for message in messages:
+        if not isinstance(message, dict):
+            continue
+        if message.get("role") in OPENAI_CHAT_ROLES or any(message.get(key) for key in OPENAI_CHAT_KEYS):
+            return "openai-chat"
+        content = message.get("content")
+        kinds = {item.get("type") for item in content if isinstance(item, dict)} if isinstance(content, list) else set()
+        if any(isinstance(kind, str) and _is_anthropic(kind) for kind in kinds):
+            return "anthropic"
+        if kinds & OPENAI_CHAT_PARTS:
+            return "openai-chat"
+        tagged = tagged or message.get("role") == "assistant" and _holds_call(content)
+    return "text" if tagged else None
+
+
+def _is_anthropic(kind: str) -> bool:
+    return kind in ANTHROPIC_BLOCKS or kind.endswith(("_tool_use", "_tool_result"))
+
+
+def _holds_call(content: Any) -> bool:
+    texts = [content] if isinstance(content, str) else []
+    if isinstance(content, list):
+        texts = [item["text"] for item in content if isinstance(item, dict) and isinstance(item.get("text"), str)]
+    return any(pairs(text, CALL_TAGS) for text in texts)

@@ -1,0 +1,230 @@
+"""Anthropic Messages: content blocks; calls are ``tool_use``, results are ``tool_result`` in the next user message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ga_context.errors import InvalidMessages
+from ga_context.formats.base import Format, leaves
+from ga_context.model import Block, Message, Path, Side, put
+
+PAYLOADS = {"image": "image", "document": "document"}
+"""Block types that carry base64 under ``source.data``."""
+
+MARKER = "cache_control"
+
+REASONING = ("thinking", "redacted_thinking")
+
+
+class Anthropic(Format):
+    """The Messages API (spec 6, row anthropic)."""
+
+    name = "anthropic"
+    sides = {"user": "user", "assistant": "assistant"}
+    merges = True
+    starts_with_user = True
+    unique_in_request = True
+
+    def _roles(self) -> str:
+        return "'user' and 'assistant'; pass a system prompt as `system=` and not in the list"
+
+    def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
+        content = raw.get("content")
+        if isinstance(content, str):
+            yield self.block("text", "content", content, bare=True, ordinal=ordinal, index=0)
+        elif isinstance(content, list):
+            for i, item in enumerate(content):
+                yield self._item(index, i, item, side, ordinal)
+        elif content is not None:
+            raise InvalidMessages(f"must be a string or a list of blocks; got {type(content).__name__}", index, "content")
+
+    def _item(self, index: int, i: int, item: Any, side: Side, ordinal: int) -> Block:
+        kind = item.get("type") if isinstance(item, dict) else None
+        if not isinstance(kind, str):
+            raise InvalidMessages("must be a dict with a `type`", index, f"content[{i}]")
+        at = {"ordinal": ordinal, "index": i}
+        if kind == "text":
+            _need(item, "text", index, i)
+            return self.block("text", "content", item, **at)
+        if kind == "tool_use" and side == "assistant":
+            _need(item, "id", index, i)
+            _need(item, "name", index, i)
+            return self.block("call", "content", item, id=item["id"], tools=(item["name"],), **at)
+        if kind == "tool_result" and side == "user":
+            return self.block("result", "content", item, id=_text_or_none(item.get("tool_use_id")), **at)
+        if kind in REASONING and side == "assistant":
+            sealed = kind == "redacted_thinking" or bool(item.get("signature"))
+            return self.block("reasoning", "content", item, sealed=sealed, **at)
+        if kind in PAYLOADS and _payload_path(item):
+            return self.block("payload", "content", item, **at)
+        return self.block("other", "content", item, **at)
+
+    def texts(self, block: Block) -> list[tuple[Path, str]]:
+        base = block.base
+        if isinstance(base, str):
+            return [((), base)]
+        if block.kind == "call":
+            return list(leaves(base.get("input")))
+        if block.kind == "result":
+            text = _result_text(base.get("content"))
+            return [] if text is None else [((), text)]
+        key = "thinking" if block.kind == "reasoning" else "text"
+        return [((), base[key])] if isinstance(base.get(key), str) else []
+
+    def payloads(self, block: Block) -> list[tuple[Path, str, str]]:
+        if block.kind == "payload":
+            return [((), block.base["type"], block.base["source"]["data"])]
+        content = block.base.get("content") if block.kind == "result" else None
+        items = enumerate(content) if isinstance(content, list) else ()
+        return [(("content", i), item["type"], item["source"]["data"]) for i, item in items if _payload_path(item)]
+
+    def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
+        base = block.base
+        if isinstance(base, str):
+            return texts[()]
+        if block.kind == "call":
+            return {**base, "input": _put_all(base["input"], texts)}
+        if block.kind == "result":
+            return _write_result(base, texts)
+        if block.kind == "payload":
+            return self.text_item(texts[()])
+        return {**base, ("thinking" if block.kind == "reasoning" else "text"): texts[()]}
+
+    def _attach(self, wire: Any, note: str) -> Any:
+        content = wire.get("content")
+        if isinstance(content, list):
+            return {**wire, "content": [*content, self.text_item(note)]}
+        return {**wire, "content": f"{content}\n\n{note}" if content else note}
+
+    def call_input(self, block: Block) -> Any:
+        return block.base.get("input")
+
+    def mend(self, block: Block) -> Block | None:
+        if block.kind == "result":
+            return self._without_blanks(block)
+        given = block.base.get("input")
+        if isinstance(given, dict):
+            return None
+        return self.render(replace(block, base={**block.base, "input": {} if given in (None, "") else {"_raw": given}}))
+
+    def _without_blanks(self, block: Block) -> Block | None:
+        items = _inner_items(block.base)
+        kept = [item for item in items if not _is_text(item) or item["text"].strip()]
+        return self.render(replace(block, base={**block.base, "content": kept})) if len(kept) < len(items) else None
+
+    def rename(self, block: Block, call_id: str) -> Block:
+        key = "id" if block.kind == "call" else "tool_use_id"
+        return self.render(replace(block, id=call_id, base={**block.base, key: call_id}))
+
+    def is_blank(self, block: Block) -> bool:
+        if block.kind != "text":
+            return False
+        wire = block.wire
+        return not (wire if isinstance(wire, str) else wire["text"]).strip()
+
+    def trimmed(self, block: Block) -> Block | None:
+        if block.kind != "text":
+            return None
+        wire = block.wire
+        text = wire if isinstance(wire, str) else wire["text"]
+        if text == text.rstrip() or not text.strip():
+            return None
+        base = text.rstrip() if isinstance(wire, str) else {**wire, "text": text.rstrip()}
+        return self.render(replace(block, base=base, cuts=()))
+
+    def markers(self, block: Block) -> int:
+        return sum([MARKER in item for item in (block.base, *_inner_items(block.base)) if isinstance(item, dict)])
+
+    def unmarked(self, block: Block) -> Block:
+        base = _without_marker(block.base)
+        if inner := _inner_items(base):
+            base = {**base, "content": [_without_marker(item) for item in inner]}
+        return self.render(replace(block, base=base))
+
+    def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
+        return {"role": "user", "content": []}, self.block(fields.pop("kind", "text"), "content", self.text_item(text), **fields)
+
+    def result(self, call: Block, text: str) -> tuple[Message, Block]:
+        item = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}
+        block = self.block("result", "content", item, ordinal=call.ordinal, id=call.id, tools=call.tools, missing=True)
+        return {"role": "user", "content": []}, block
+
+    def _long_texts(self, wire: Any) -> list[tuple[Path, str]]:
+        key = {"text": "text", "tool_result": "content", "thinking": "thinking"}.get(wire.get("type"))
+        if key and isinstance(text := wire.get(key), str):
+            return [((key,), text)]
+        if key == "content" and isinstance(items := wire.get("content"), list):
+            return [(("content", i, "text"), item["text"]) for i, item in enumerate(items) if _is_text(item)]
+        return []
+
+    def _charged(self, wire: Any) -> list[Path]:
+        if wire["type"] in PAYLOADS:
+            return [_payload_path(wire)] if _payload_path(wire) else []
+        items = wire.get("content") if wire["type"] == "tool_result" else None
+        if not isinstance(items, list):
+            return []
+        return [("content", i, *_payload_path(item)) for i, item in enumerate(items) if _payload_path(item)]
+
+
+def _inner_items(base: Any) -> list[Any]:
+    content = base.get("content") if isinstance(base, dict) else None
+    return content if isinstance(content, list) else []
+
+
+def _without_marker(item: Any) -> Any:
+    return {key: value for key, value in item.items() if key != MARKER} if isinstance(item, dict) else item
+
+
+def _need(item: Message, key: str, index: int, i: int) -> None:
+    if not isinstance(item.get(key), str):
+        raise InvalidMessages(f"must be a string; got {item.get(key)!r}", index, f"content[{i}].{key}")
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _is_text(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str)
+
+
+def _payload_path(item: Any) -> Path:
+    """Return where the base64 text of an image or document stands, or ``()``."""
+    if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
+        return ()
+    source = item.get("source")
+    whole = isinstance(source, dict) and source.get("type") == "base64" and isinstance(source.get("data"), str)
+    return ("source", "data") if whole else ()
+
+
+def _result_text(content: Any) -> str | None:
+    if isinstance(content, str):
+        return content
+    texts = [item["text"] for item in content if _is_text(item)] if isinstance(content, list) else []
+    return "\n".join(texts) if texts else None
+
+
+def _write_result(base: Message, texts: Mapping[Path, str]) -> Message:
+    """Put a result's text back: one text where there were several, payloads replaced where told."""
+    content = base.get("content")
+    if not isinstance(content, list):
+        return {**base, "content": texts.get((), content)}
+    items: list[Any] = []
+    unwritten = () in texts
+    for i, item in enumerate(content):
+        if ("content", i) in texts:
+            items.append({"type": "text", "text": texts["content", i]})
+        elif () not in texts or not _is_text(item):
+            items.append(item)
+        elif unwritten:
+            items.append({**item, "text": texts[()]})
+            unwritten = False
+    return {**base, "content": items}
+
+
+def _put_all(data: Any, texts: Mapping[Path, str]) -> Any:
+    for path, text in texts.items():
+        data = put(data, path, text)
+    return data

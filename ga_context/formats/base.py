@@ -1,0 +1,252 @@
+"""What every wire format answers: where texts, calls and results stand in a message, and how to put a new text back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ga_context.errors import InvalidMessages
+from ga_context.model import Block, Incoming, Kind, Message, Path, Row, Side, put
+from ga_context.text.size import json_chars, json_text
+
+
+class Format:
+    """A wire format. A subclass says where things are; no word of the format appears outside its file."""
+
+    name: ClassVar[str]
+    sides: ClassVar[Mapping[str, Side]]
+    """Role -> who speaks."""
+    places: ClassVar[tuple[str, ...]] = ("content",)
+    """Message keys that hold blocks."""
+    merges: ClassVar[bool] = False
+    """Neighbours of one role become one message; results stand inside the next user message, first."""
+    starts_with_user: ClassVar[bool] = False
+    """The provider refuses a list that starts with the model."""
+    unique_in_request: ClassVar[bool] = False
+    """Call ids must be unique in the whole request and of ``[a-zA-Z0-9_-]``; else unique inside one message."""
+    tagged: ClassVar[bool] = False
+    """Calls and results are tags in strings: they pair by position, and a cut must leave tags balanced."""
+
+    def __init__(self, payload_chars: int) -> None:
+        self.payload_chars = payload_chars
+
+    # -- reading: from the caller's dict to blocks ----------------------------------------------------------------
+
+    def read(self, index: int, raw: Message, ordinal: int) -> Incoming:
+        """Read the raw message at ``index`` of the caller's list.
+
+        Raises:
+            InvalidMessages: no repair covers it; names index and key.
+        """
+        if not isinstance(raw, dict):
+            raise InvalidMessages(f"must be a dict; got {type(raw).__name__}", index)
+        side = self._side(index, raw)
+        try:
+            blocks = tuple(self._blocks(index, raw, side, ordinal))
+            return Incoming(side, raw, blocks, self._row_chars(raw, blocks))
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InvalidMessages):
+                raise
+            raise InvalidMessages(f"cannot be written as JSON ({error}); convert it to plain data", index) from error
+
+    def _side(self, index: int, raw: Message) -> Side:
+        role = raw.get("role")
+        side = self.sides.get(role) if isinstance(role, str) else None
+        if side is None:
+            raise InvalidMessages(f"is {role!r}; {self.name} knows {self._roles()}", index, "role")
+        return side
+
+    def _roles(self) -> str:
+        return ", ".join(repr(role) for role in self.sides)
+
+    def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
+        raise NotImplementedError
+
+    def block(self, kind: Kind, place: str, wire: Any, **fields: Any) -> Block:
+        """Make a block of ``wire``, measured."""
+        return Block(kind, place, wire, wire, self._chars(wire), **fields)
+
+    # -- texts: where they are, and back again --------------------------------------------------------------------
+
+    def texts(self, block: Block) -> list[tuple[Path, str]]:
+        """Return the texts of a block as it came in, each with its path; several texts of one result are joined."""
+        raise NotImplementedError
+
+    def payloads(self, block: Block) -> list[tuple[Path, str, str]]:
+        """Return (path of the item, kind, data) of each image, document or audio in the block."""
+        return []
+
+    def spans(self, text: str) -> list[tuple[int, int]] | None:
+        """Return where the results stand in a result text; None: the whole text is one result."""
+        return None
+
+    def render(self, block: Block) -> Block:
+        """Return the block with ``wire`` and ``size`` made from its base, cuts and note."""
+        wire = block.base
+        if block.cuts:
+            original = dict(self.texts(block))
+            wire = self._write(block, {path: cut.apply(original.get(path, "")) for path, cut in block.cuts})
+        if block.note is not None:
+            wire = self._attach(wire, block.note)
+        return replace(block, wire=wire, size=self._chars(wire))
+
+    def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
+        """Return ``block.base`` with new texts; at the path of a payload the text takes its place."""
+        raise NotImplementedError
+
+    def _attach(self, wire: Any, note: str) -> Any:
+        """Return the wire of a text or result with an anchor at its end."""
+        raise NotImplementedError
+
+    # -- calls and results ----------------------------------------------------------------------------------------
+
+    def call_input(self, block: Block) -> Any:
+        """Return the arguments of a call, parsed; as they are when they do not parse."""
+        raise NotImplementedError
+
+    def calls(self, block: Block) -> list[tuple[str, Any]]:
+        """Return (tool, input) of each call in a call block."""
+        return [(block.tools[0], self.call_input(block))]
+
+    def as_result(self, block: Block, tools: tuple[str, ...]) -> Block:
+        """Return a block of the user message after calls as their result, where results pair by position."""
+        return block
+
+    def mend(self, block: Block) -> Block | None:
+        """Return a call or result as the provider takes it, or None when it is fine."""
+        return None
+
+    def rename(self, block: Block, call_id: str) -> Block:
+        """Return the call or result with another call id."""
+        raise NotImplementedError
+
+    def is_blank(self, block: Block) -> bool:
+        """Return whether the provider refuses the block for being blank."""
+        return False
+
+    def trimmed(self, block: Block) -> Block | None:
+        """Return the block without white space at its end where a last assistant text must not have any, else None."""
+        return None
+
+    def markers(self, block: Block) -> int:
+        """Return how many cache markers of the caller's stand in the block."""
+        return 0
+
+    def unmarked(self, block: Block) -> Block:
+        """Return the block without its cache markers."""
+        return block
+
+    def is_void(self, row: Row) -> bool:
+        """Return whether the provider refuses the message for holding nothing."""
+        return not row.blocks
+
+    # -- writing: from blocks to the message that is sent ---------------------------------------------------------
+
+    def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
+        """Return head and block of a user message of ours."""
+        raise NotImplementedError
+
+    def text_item(self, text: str) -> Any:
+        """Return a text as an item that can stand beside others."""
+        return {"type": "text", "text": text}
+
+    def result(self, call: Block, text: str) -> tuple[Message, Block]:
+        """Return head and block of a result of ours, for a call that has none."""
+        raise NotImplementedError
+
+    def itemised(self, block: Block) -> Block:
+        """Return a bare block as an item, so that it can stand beside others."""
+        if not block.bare:
+            return block
+        made = replace(block, bare=False, base=self.text_item(block.base), wire=self.text_item(block.wire))
+        return replace(made, size=self._chars(made.wire))
+
+    def row(self, side: Side, head: Message, blocks: Sequence[Block], ordinal: int) -> Row:
+        """Return the message made of ``blocks`` with the other keys of ``head``."""
+        ours = bool(blocks) and all([block.ours for block in blocks])
+        places = [block.place for block in blocks]
+        if len(set(places)) < len(places):
+            blocks = [self.itemised(block) if places.count(block.place) > 1 else block for block in blocks]
+        size = self._row_chars(head, blocks)
+        return Row(side, head, tuple(blocks), self._assemble(head, blocks), size, ordinal, ours)
+
+    def _row_chars(self, head: Message, blocks: Sequence[Block]) -> int:
+        """C_H of the message made of ``blocks``: each block as it was measured, only the rest is encoded."""
+        hollow = self._assemble(head, blocks, hollow=True)
+        return len(json_text(hollow)) + sum([block.size for block in blocks]) - len(blocks)
+
+    def _assemble(self, head: Message, blocks: Sequence[Block], hollow: bool = False) -> Message:
+        """Put the blocks under their keys; ``hollow`` puts one digit for each, to count what is around them."""
+        out = dict(head)
+        filled: set[str] = set()
+        for block in blocks:
+            wire = 0 if hollow else block.wire
+            if block.bare:
+                out[block.place] = wire
+            elif block.place in filled:
+                out[block.place].append(wire)
+            else:
+                out[block.place] = [wire]
+            filled.add(block.place)
+        for place in self.places:
+            if place not in filled and head.get(place):
+                self._emptied(out, place)
+        return out
+
+    def _emptied(self, out: Message, place: str) -> None:
+        """Leave a legal message when the last block under ``place`` is gone."""
+        del out[place]
+
+    # -- measuring ------------------------------------------------------------------------------------------------
+
+    def _chars(self, wire: Any) -> int:
+        """Characters of a wire as JSON: long texts counted apart (faster than encoding), payloads at their charge."""
+        if isinstance(wire, str):
+            return json_chars(wire)
+        hollow, chars = wire, 0
+        for path, text in self._long_texts(wire):
+            hollow = put(hollow, path, "")
+            chars += json_chars(text) - 2
+        for path in self._charged(wire):
+            hollow = put(hollow, path, "")
+            chars += self.payload_chars
+        return len(json_text(hollow)) + chars
+
+    def _long_texts(self, wire: Any) -> list[tuple[Path, str]]:
+        """Return the long strings of an item that are easy to find."""
+        return []
+
+    def _charged(self, wire: Any) -> list[Path]:
+        """Return the paths of the payload strings in an item."""
+        return []
+
+
+def parsed(arguments: Any) -> Any:
+    """Return JSON text as data, or the text itself when it is none (or nested too deep to read)."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+DEPTH_LIMIT = 200
+"""Strings nested deeper than this are left alone (the limit of spec 4.1 for structure)."""
+
+
+def leaves(value: Any) -> Iterator[tuple[Path, str]]:
+    """Yield the strings in JSON data with their paths, in order, without recursion, down to ``DEPTH_LIMIT``."""
+    stack: list[tuple[Path, Any]] = [((), value)]
+    while stack:
+        path, item = stack.pop()
+        if isinstance(item, str):
+            yield path, item
+        elif len(path) >= DEPTH_LIMIT:
+            continue
+        elif isinstance(item, Mapping):
+            stack.extend([((*path, key), child) for key, child in reversed(item.items())])
+        elif isinstance(item, list):
+            stack.extend([((*path, i), item[i]) for i in range(len(item) - 1, -1, -1)])

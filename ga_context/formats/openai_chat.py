@@ -1,0 +1,220 @@
+"""OpenAI Chat Completions: ``tool_calls`` in assistant messages, each result a message of role ``tool``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ga_context.errors import InvalidMessages
+from ga_context.formats.base import Format, leaves, parsed
+from ga_context.model import Block, Message, Path, Row, Side, put
+from ga_context.text.size import json_text
+
+PAYLOADS: dict[str, tuple[str, Path]] = {
+    "image_url": ("image", ("image_url", "url")),
+    "input_audio": ("audio", ("input_audio", "data")),
+    "file": ("document", ("file", "file_data")),
+}
+"""Content part type -> (kind, where its base64 or data: URL stands)."""
+
+REASONING = ("reasoning_content", "reasoning")
+"""Keys under which compatible servers return unsigned reasoning text."""
+
+CONTENT_LIKE = ("content", "tool_calls", "function_call", "refusal", "audio")
+"""An assistant message must have one of these (spec 6)."""
+
+
+class OpenAIChat(Format):
+    """Chat Completions (spec 6, row openai-chat)."""
+
+    name = "openai-chat"
+    sides = {
+        "system": "system",
+        "developer": "system",
+        "user": "user",
+        "assistant": "assistant",
+        "tool": "tool",
+        "function": "user",
+    }
+    places = ("content", "tool_calls", *REASONING)
+
+    def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
+        at = {"ordinal": ordinal}
+        n = 0
+        for key in REASONING if side == "assistant" else ():
+            if isinstance(raw.get(key), str):
+                yield self.block("reasoning", key, raw[key], bare=True, index=n, **at)
+                n += 1
+        content = raw.get("content")
+        if side == "tool":
+            call_id = raw["tool_call_id"] if isinstance(raw.get("tool_call_id"), str) else None
+            yield self.block("result", "content", content, bare=True, id=call_id, index=n, **at)
+        elif isinstance(content, str):
+            kind = "other" if raw["role"] == "function" else "text"
+            yield self.block(kind, "content", content, bare=True, index=n, **at)
+        elif isinstance(content, list):
+            for i, item in enumerate(content):
+                yield self._part(index, i, item, index_in_message=n + i, ordinal=ordinal)
+        elif content is not None:
+            raise InvalidMessages(f"must be a string or a list of parts; got {type(content).__name__}", index, "content")
+        n += len(content) if isinstance(content, list) else 1
+        yield from self._calls(index, raw, n, ordinal)
+
+    def _part(self, index: int, i: int, item: Any, index_in_message: int, ordinal: int) -> Block:
+        kind = item.get("type") if isinstance(item, dict) else None
+        if not isinstance(kind, str):
+            raise InvalidMessages("must be a dict with a `type`", index, f"content[{i}]")
+        at = {"ordinal": ordinal, "index": index_in_message}
+        if kind == "text":
+            if not isinstance(item.get("text"), str):
+                raise InvalidMessages(f"must be a string; got {item.get('text')!r}", index, f"content[{i}].text")
+            return self.block("text", "content", item, **at)
+        return self.block("payload" if _payload_path(item) else "other", "content", item, **at)
+
+    def _calls(self, index: int, raw: Message, n: int, ordinal: int) -> Iterator[Block]:
+        calls = raw.get("tool_calls")
+        if calls is None:
+            return
+        if not isinstance(calls, list):
+            raise InvalidMessages(f"must be a list; got {type(calls).__name__}", index, "tool_calls")
+        for i, call in enumerate(calls):
+            body = _body(call) if isinstance(call, dict) else None
+            if body is None or not isinstance(call.get("id"), str):
+                raise InvalidMessages("must have a string `id` and a `function` with a `name`", index, f"tool_calls[{i}]")
+            tools = (str(body.get("name", "")),)
+            yield self.block("call", "tool_calls", call, id=call["id"], tools=tools, ordinal=ordinal, index=n + i)
+
+    def texts(self, block: Block) -> list[tuple[Path, str]]:
+        base = block.base
+        if isinstance(base, str):
+            return [((), base)]
+        if block.kind == "call":
+            given = _arguments(base)
+            return [((), given)] if base.get("type") == "custom" else list(leaves(parsed(given)))
+        if block.kind == "result":
+            texts = [item["text"] for item in base if _is_text(item)] if isinstance(base, list) else []
+            return [((), "\n".join(texts))] if texts else []
+        return [((), base["text"])] if _is_text(base) else []
+
+    def payloads(self, block: Block) -> list[tuple[Path, str, str]]:
+        if block.kind == "payload":
+            return [((), *_payload(block.base))]
+        items = block.base if block.kind == "result" and isinstance(block.base, list) else []
+        return [((i,), *_payload(item)) for i, item in enumerate(items) if _payload_path(item)]
+
+    def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
+        base = block.base
+        if isinstance(base, str):
+            return texts[()]
+        if block.kind == "call":
+            return _with_arguments(base, texts)
+        if block.kind == "result":
+            return self._write_result(base, texts)
+        return self.text_item(texts[()]) if block.kind == "payload" else {**base, "text": texts[()]}
+
+    def _write_result(self, base: list[Any], texts: Mapping[Path, str]) -> list[Any]:
+        """Put a result's text back: one text where there were several, payloads replaced where told."""
+        items = [self.text_item(texts[(i,)]) if (i,) in texts else item for i, item in enumerate(base)]
+        if () not in texts:
+            return items
+        first = next(i for i, item in enumerate(base) if _is_text(item))
+        rest = [item for i, item in enumerate(items) if i > first and not _is_text(base[i])]
+        return [*items[:first], {**base[first], "text": texts[()]}, *rest]
+
+    def _attach(self, wire: Any, note: str) -> Any:
+        return [*wire, self.text_item(note)] if isinstance(wire, list) else f"{wire}\n\n{note}" if wire else note
+
+    def call_input(self, block: Block) -> Any:
+        given = _arguments(block.base)
+        return given if block.base.get("type") == "custom" else parsed(given)
+
+    def mend(self, block: Block) -> Block | None:
+        if block.kind == "result":
+            return None
+        call, given = block.base, _arguments(block.base)
+        if call.get("type") == "custom" or isinstance(parsed(given), dict) and isinstance(given, str):
+            return None
+        text = "{}" if given in (None, "") else json_text(given if isinstance(given, dict) else {"_raw": given})
+        return self.render(replace(block, base=put(call, ("function", "arguments"), text)))
+
+    def rename(self, block: Block, call_id: str) -> Block:
+        if block.kind == "call":
+            return self.render(replace(block, id=call_id, base={**block.base, "id": call_id}))
+        return replace(block, id=call_id)
+
+    def is_void(self, row: Row) -> bool:
+        if row.side != "assistant":
+            return not row.blocks and not row.out.get("content")
+        return not any(row.out.get(key) for key in CONTENT_LIKE)
+
+    def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
+        kind = fields.pop("kind", "text")
+        return {"role": "user", "content": ""}, self.block(kind, "content", text, bare=True, **fields)
+
+    def result(self, call: Block, text: str) -> tuple[Message, Block]:
+        fields = {"ordinal": call.ordinal, "id": call.id, "tools": call.tools, "missing": True}
+        block = self.block("result", "content", text, bare=True, **fields)
+        return {"role": "tool", "tool_call_id": call.id, "content": ""}, block
+
+    def _assemble(self, head: Message, blocks: Any, hollow: bool = False) -> Message:
+        out = super()._assemble(head, blocks, hollow)
+        if "tool_call_id" in out and blocks and blocks[0].id not in (None, out["tool_call_id"]):
+            out["tool_call_id"] = blocks[0].id
+        return out
+
+    def _emptied(self, out: Message, place: str) -> None:
+        if place == "content":
+            out[place] = None
+        else:
+            del out[place]
+
+    def _long_texts(self, wire: Any) -> list[tuple[Path, str]]:
+        if isinstance(wire, list):
+            return [((i, "text"), item["text"]) for i, item in enumerate(wire) if _is_text(item)]
+        return [(("text",), wire["text"])] if _is_text(wire) else []
+
+    def _charged(self, wire: Any) -> list[Path]:
+        if isinstance(wire, list):
+            return [(i, *_payload_path(item)) for i, item in enumerate(wire) if _payload_path(item)]
+        return [path] if (path := _payload_path(wire)) else []
+
+
+def _body(call: Message) -> Message | None:
+    body = call.get("custom" if call.get("type") == "custom" else "function")
+    return body if isinstance(body, dict) else None
+
+
+def _arguments(call: Message) -> Any:
+    body = _body(call) or {}
+    return body.get("input" if call.get("type") == "custom" else "arguments")
+
+
+def _with_arguments(call: Message, texts: Mapping[Path, str]) -> Message:
+    """Put texts into the arguments: the leaves of their JSON, or the free text of a custom tool."""
+    if call.get("type") == "custom":
+        return {**call, "custom": {**call["custom"], "input": texts[()]}}
+    data = parsed(_arguments(call))
+    for path, text in texts.items():
+        data = put(data, path, text)
+    return {**call, "function": {**call["function"], "arguments": json_text(data)}}
+
+
+def _is_text(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str)
+
+
+def _payload_path(item: Any) -> Path:
+    """Return where the base64 or data: URL of an image, audio or file stands, or ``()``."""
+    if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
+        return ()
+    kind, path = PAYLOADS[item["type"]]
+    body = item.get(path[0])
+    data = body.get(path[1]) if isinstance(body, dict) else None
+    whole = isinstance(data, str) and (kind != "image" or data.startswith("data:"))
+    return path if whole else ()
+
+
+def _payload(item: Message) -> tuple[str, str]:
+    kind, (outer, inner) = PAYLOADS[item["type"]]
+    return kind, item[outer][inner]

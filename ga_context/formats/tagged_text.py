@@ -1,0 +1,97 @@
+"""The text protocol: calls are ``<tool_use>`` / ``<tool_call>`` pairs in assistant strings, results the next user message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ga_context.errors import InvalidMessages
+from ga_context.formats.base import Format, parsed
+from ga_context.model import Block, Message, Path, Side
+from ga_context.text.summary import first_line
+from ga_context.text.tags import pairs
+
+CALL_TAGS = ("tool_use", "tool_call")
+RESULT_TAGS = ("tool_result",)
+
+NAME_KEYS = ("name", "tool", "tool_name", "function")
+INPUT_KEYS = ("arguments", "input", "parameters", "args")
+
+
+class TaggedText(Format):
+    """Role and string messages with tags (spec 6, row text)."""
+
+    name = "text"
+    sides = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+    tagged = True
+
+    def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
+        content = raw.get("content")
+        if isinstance(content, str):
+            yield self._string(content, side, bare=True, ordinal=ordinal, index=0)
+        elif isinstance(content, list):
+            for i, item in enumerate(content):
+                if not isinstance(item, dict):
+                    raise InvalidMessages(f"must be a dict; got {type(item).__name__}", index, f"content[{i}]")
+                if isinstance(item.get("text"), str):
+                    yield self._string(item, side, ordinal=ordinal, index=i)
+                else:
+                    yield self.block("other", "content", item, ordinal=ordinal, index=i)
+        elif content is not None:
+            raise InvalidMessages(f"must be a string; got {type(content).__name__}", index, "content")
+
+    def _string(self, wire: Any, side: Side, **fields: Any) -> Block:
+        text = wire if isinstance(wire, str) else wire["text"]
+        called = _calls(text) if side == "assistant" else []
+        if not called:
+            return self.block("text", "content", wire, **fields)
+        return self.block("call", "content", wire, id="", tools=tuple([name for name, _ in called]), **fields)
+
+    def as_result(self, block: Block, tools: tuple[str, ...]) -> Block:
+        """Return a user's text as the result of the calls right before it."""
+        return replace(block, kind="result", id="", tools=tools) if block.kind == "text" else block
+
+    def texts(self, block: Block) -> list[tuple[Path, str]]:
+        base = block.base
+        text = base if isinstance(base, str) else base.get("text")
+        return [((), text)] if isinstance(text, str) else []
+
+    def spans(self, text: str) -> list[tuple[int, int]] | None:
+        found = pairs(text, RESULT_TAGS)
+        return [(pair.content_start, pair.content_end) for pair in found] or None
+
+    def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
+        return texts[()] if isinstance(block.base, str) else {**block.base, "text": texts[()]}
+
+    def _attach(self, wire: Any, note: str) -> Any:
+        text = wire if isinstance(wire, str) else wire["text"]
+        noted = f"{text}\n\n{note}" if text else note
+        return noted if isinstance(wire, str) else {**wire, "text": noted}
+
+    def calls(self, block: Block) -> list[tuple[str, Any]]:
+        return _calls(self.texts(block)[0][1])
+
+    def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
+        kind = fields.pop("kind", "text")
+        return {"role": "user", "content": ""}, self.block(kind, "content", text, bare=True, **fields)
+
+    def _emptied(self, out: Message, place: str) -> None:
+        out[place] = ""
+
+    def _long_texts(self, wire: Any) -> list[tuple[Path, str]]:
+        return [(("text",), wire["text"])] if isinstance(wire.get("text"), str) else []
+
+
+def _calls(text: str) -> list[tuple[str, Any]]:
+    """Return (tool, input) of each call pair; a content that is not JSON is its own input, the tool then unnamed."""
+    found = []
+    for pair in pairs(text, CALL_TAGS):
+        content = text[pair.content_start : pair.content_end].strip()
+        data = parsed(content)
+        if isinstance(data, dict):
+            name = next((data[key] for key in NAME_KEYS if isinstance(data.get(key), str)), "")
+            found.append((name, parsed(next((data[key] for key in INPUT_KEYS if key in data), data))))
+        else:
+            found.append(("", {"code": first_line(content, 60)}))
+    return found

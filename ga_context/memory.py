@@ -1,0 +1,160 @@
+"""What the anchor says: the last turns in a line each, the turn number, key_info (spec 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from ga_context.edits import Turn
+from ga_context.model import Block, Line, Message
+from ga_context.state import State
+from ga_context.text.window import head_tail
+
+TITLE = "[working memory of this session: earlier messages may be shortened or left out]"
+"""Fixed first line."""
+
+LEAST_KEY_INFO_CHARS = 100
+FOLDED_PER_LINE = 20
+"""How many turns are looked at, at most, for each line of earlier_context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """An anchor ready to be put in."""
+
+    text: str
+    block: Block
+    head: Message | None
+    """Of the message of its own, in formats where it is one."""
+    chars: int
+    """What it adds to C_H."""
+
+
+def anchor_for(state: State, turn: Turn, evicted: bool) -> Anchor | None:
+    """Return this turn's anchor, given whether history is gone; None where it has no place or nothing to say."""
+    if evicted not in turn.anchors:
+        turn.anchors[evicted] = _make(state, turn, evicted)
+    return turn.anchors[evicted]
+
+
+def reserve(state: State, turn: Turn, evicted: bool | None = None) -> int:
+    """Return the characters to keep free for this turn's anchor, what stands already not counted."""
+    made = anchor_for(state, turn, state.marks.evicted if evicted is None else evicted)
+    return made.chars if made is not None and not turn.anchored else 0
+
+
+def _make(state: State, turn: Turn, evicted: bool) -> Anchor | None:
+    marks, settings = state.marks, turn.config.anchor
+    if settings.placement == "off" or not marks.user_last or not state.rows:
+        return None
+    if not (marks.with_results or marks.key_info or evicted):
+        return None
+    text = anchor_text(state, turn)
+    return _placed(state, turn, text) if text else None
+
+
+def anchor_text(state: State, turn: Turn) -> str | None:
+    """Return the block, shortened to its limit: earlier lines first, then summaries, then key_info."""
+    settings = turn.config.anchor
+    limit = min(settings.max_chars, turn.budget // 10)
+    recent, older = _last_turns(state.lines, settings.summaries)
+    earlier = _earlier(state.lines[:older], settings.earlier_lines)
+    key_info = state.marks.key_info
+    number = f"Current turn: {turn.number}"
+    room = limit - len(TITLE) - len(number) - 2
+    if room < 0:
+        return None
+    if key_info:
+        room -= len("\n<key_info>\n\n</key_info>")
+        if len(key_info) > room:
+            key_info = _shortened(key_info, room, state)
+        room -= len(key_info)
+    history = _newest_that_fit([line.text for line in recent], room - len("\n<history>\n</history>"))
+    room -= sum(map(len, history)) + len(history) + len("\n<history>\n</history>")
+    earlier = _newest_that_fit(earlier, room - len("\n<earlier_context>\n</earlier_context>"))
+    parts = [TITLE]
+    for tag, lines in (("earlier_context", earlier), ("history", history)):
+        if lines:
+            parts.append("\n".join([f"<{tag}>", *lines, f"</{tag}>"]))
+    parts.append(number)
+    if key_info:
+        parts.append(f"<key_info>\n{key_info}\n</key_info>")
+    return "\n".join(parts)
+
+
+def _last_turns(lines: Sequence[Line], turns: int) -> tuple[list[Line], int]:
+    """Return the lines of the last ``turns`` turns with the requests between them, and where they begin."""
+    start, count = len(lines), 0
+    while start > 0 and count < turns:
+        start -= 1
+        count += not lines[start].request
+    return list(lines[start:]), start
+
+
+def _newest_that_fit(lines: list[str], room: int) -> list[str]:
+    start = len(lines)
+    while start > 0 and len(lines[start - 1]) + 1 <= room:
+        start -= 1
+        room -= len(lines[start]) + 1
+    return lines[start:]
+
+
+def _earlier(lines: Sequence[Line], most: int) -> list[str]:
+    """Return older turns folded: neighbours that called the same tools are one line with a count."""
+    if most == 0:
+        return []
+    turns = [line for line in lines[-most * FOLDED_PER_LINE :] if not line.request]
+    folded = []
+    for tools, group in groupby(turns, key=lambda line: tuple([tool for tool, _ in line.calls])):
+        same = list(group)
+        if len(same) == 1 or not tools:
+            folded.extend([line.text for line in same])
+        else:
+            folded.append(f"[{same[0].turn}-{same[-1].turn}] {', '.join(dict.fromkeys(tools))} x{len(same)}")
+    return folded[-most:]
+
+
+def _shortened(key_info: str, room: int, state: State) -> str:
+    if room < LEAST_KEY_INFO_CHARS:
+        return ""
+    cut = head_tail(key_info, room, state.archive.put(key_info))
+    return cut.apply(key_info) if cut is not None else key_info
+
+
+def note_place(state: State, turn: Turn) -> tuple[int, int] | None:
+    """Return (row, block) of the text at whose end the anchor stands; None where it is a block or message itself."""
+    index = _newest_row(state)
+    if index is None:
+        return None
+    row = state.rows[index]
+    if turn.config.anchor.placement == "tool_result" and row.has("result"):
+        kinds: tuple[str, ...] = ("result",)
+    elif state.fmt.tagged:
+        kinds = ("result", "text")
+    else:
+        return None
+    places = [place for place, block in enumerate(row.blocks) if block.kind in kinds]
+    return (index, places[-1]) if places else None
+
+
+def _newest_row(state: State) -> int | None:
+    return next((i for i in range(len(state.rows) - 1, -1, -1) if not state.rows[i].ours), None)
+
+
+def _placed(state: State, turn: Turn, text: str) -> Anchor | None:
+    """Return the anchor with what it costs where it will stand: in the newest message, at the end of its text, behind."""
+    fmt, newest, index = state.fmt, state.marks.messages - 1, _newest_row(state)
+    if index is None:
+        return None
+    head, block = fmt.speech(text, kind="anchor", ordinal=newest)
+    if (at := note_place(state, turn)) is not None:
+        target = replace(state.rows[at[0]].blocks[at[1]], note=None)
+        plain, noted = fmt.render(target), fmt.render(replace(target, note=text))
+        return Anchor(text, block, None, noted.size - plain.size)
+    if fmt.tagged:
+        return None
+    if fmt.merges:
+        itemised = sum([fmt.itemised(held).size - held.size for held in state.rows[index].blocks if held.bare])
+        return Anchor(text, block, None, block.size + 2 + itemised)
+    return Anchor(text, block, head, fmt.row("user", head, [block], newest).size)

@@ -1,0 +1,154 @@
+"""The nouns: what a message is made of, on one page.
+
+The caller's dicts are never translated. A format (``formats/``) reads each message once into blocks, a block remembers
+the piece of the dict it came from, and a row is the message that will be sent, made of blocks. A row whose blocks are
+all as they came sends the caller's own object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ga_context.text.window import Cut
+
+Message: TypeAlias = dict[str, Any]
+"""One item of the caller's list, in the provider's own wire format."""
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys from a block's wire down to one of its texts; ``()`` is the block's only text."""
+
+Side: TypeAlias = Literal["system", "user", "assistant", "tool"]
+"""Who speaks: ``tool`` is a message of its own that holds one result (openai-chat)."""
+
+Kind: TypeAlias = Literal["text", "reasoning", "call", "result", "payload", "anchor", "other"]
+"""What a block is: ``payload`` an image, document or audio; ``anchor`` our working memory; ``other`` passes through."""
+
+Cause: TypeAlias = Literal["pass", "eviction", "shrink", "repair", "merge", "caller", "config"]
+"""Why a view does not start with the one before (spec 3.4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a message: a text, a call, a result, an image."""
+
+    kind: Kind
+    place: str
+    """The message key it stands under."""
+    wire: Any
+    """What is sent now."""
+    base: Any
+    """What came in; every cut is made from it, never from a text that is cut already."""
+    size: int
+    """Characters of ``wire`` as JSON, payloads at their charge."""
+    bare: bool = False
+    """It is the whole value under ``place``, not an item of a list there."""
+    ordinal: int = -1
+    """The raw message it came from, counted over the session; for a block of ours, the message it stands by."""
+    index: int = -1
+    """Its place in that message; -1: a block of ours."""
+    id: str | None = None
+    """Call id as it is sent; of a result, the id of the call it answers. A result without one is an orphan."""
+    tools: tuple[str, ...] = ()
+    """Names of the tools called; one, but for the text format, where one string may hold several calls."""
+    sealed: bool = False
+    """Signed or redacted reasoning: sent as it came or not at all."""
+    cuts: tuple[tuple[Path, Cut], ...] = ()
+    """Texts of ``base`` that are sent cut."""
+    note: str | None = None
+    """Anchor that stands at the end of this very text (text format, ``placement = "tool_result"``)."""
+    missing: bool = False
+    """A placeholder of ours for a result that has not come."""
+
+    @property
+    def ours(self) -> bool:
+        """True for the anchor and for placeholders."""
+        return self.index < 0
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A raw message as its format reads it."""
+
+    side: Side
+    raw: Message
+    blocks: tuple[Block, ...]
+    size: int
+    """C_H of the message: characters as JSON, payloads at their charge."""
+    given: Message | None = None
+    """What the caller handed over, where ``raw`` is a copy of it that can be encoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A message of the view."""
+
+    side: Side
+    head: Message
+    """The message whose other keys it carries."""
+    blocks: tuple[Block, ...]
+    out: Message
+    """The message that is sent: the caller's own object while nothing in it was edited."""
+    size: int
+    ordinal: int
+    """Of the raw message that it began with; of a row of ours, the message it stands by."""
+    ours: bool = False
+    """Nothing in it came from the caller (anchor, placeholder); such rows are never counted as messages."""
+
+    @property
+    def last(self) -> int:
+        """Highest ordinal in it."""
+        return max([block.ordinal for block in self.blocks], default=self.ordinal)
+
+    def has(self, kind: Kind) -> bool:
+        """Return whether one of its blocks is of this kind."""
+        return any([block.kind == kind for block in self.blocks])
+
+    def of(self, kind: Kind) -> list[Block]:
+        """Return its blocks of this kind."""
+        return [block for block in self.blocks if block.kind == kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call that a result may still come for."""
+
+    ordinal: int
+    index: int
+    turn: int
+    """The model response it belongs to; assistant messages in a row are one response."""
+    raw_id: str
+    """The id that the caller's list shows."""
+    id: str
+    """The id that is sent: the same, unless it had to be made unique or legal."""
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the anchor says of one turn or one user request."""
+
+    ordinal: int
+    """Of the turn's last message, or of the request."""
+    turn: int
+    text: str
+    """The line itself."""
+    request: bool = False
+    summary: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    """(tool, main argument) of the turn's calls."""
+
+
+def put(value: Any, path: Path, new: Any) -> Any:
+    """Return ``value`` with ``new`` at ``path``; only the containers along the path are copied."""
+    if not path:
+        return new
+    copied = dict(value) if isinstance(value, Mapping) else list(value)
+    inner = copied
+    for key in path[:-1]:
+        child = inner[key]
+        inner[key] = dict(child) if isinstance(child, Mapping) else list(child)
+        inner = inner[key]
+    inner[path[-1]] = new
+    return copied

@@ -1,0 +1,134 @@
+"""The pipeline: the stages in order, and the one loop that asks each and applies what it proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from ga_context import closure, ledger
+from ga_context.edits import Edit, Turn, apply
+from ga_context.errors import BudgetExceeded
+from ga_context.memory import reserve
+from ga_context.model import Cause, Incoming, Message
+from ga_context.report import Action, Report
+from ga_context.stages.anchor import anchor, stands, withdraw
+from ga_context.stages.compact import compact
+from ga_context.stages.evict import evict, evict_protected
+from ga_context.stages.repair import lead, repair
+from ga_context.stages.shorten import shorten, shorten_request
+from ga_context.stages.truncate import truncate
+from ga_context.state import State
+from ga_context.text.size import json_text
+
+Stage: TypeAlias = Callable[[State, Turn], list[Edit]]
+"""A stage looks at the state, changes nothing, and proposes edits."""
+
+
+def weigh(state: State, turn: Turn) -> list[Edit]:
+    """Note C_H before stages 2 to 4, and whether it is over the budget; propose nothing."""
+    turn.chars_before = state.chars
+    turn.over = state.chars + reserve(state, turn) > turn.budget
+    return []
+
+
+STAGES: tuple[Stage, ...] = (
+    truncate,
+    repair,
+    lead,
+    weigh,
+    compact,
+    evict,
+    shorten,
+    evict_protected,
+    shorten_request,
+    repair,
+    lead,
+    anchor,
+)
+"""Stages 1, 2, 3, 3b and 4 of the report; repair also makes valid what came in, before anything is measured."""
+
+CAUSES: tuple[Cause, ...] = ("pass", "eviction", "shrink", "repair", "merge", "caller", "config")
+"""In the order in which one explains a break."""
+
+
+def advance(state: State, turn: Turn, incoming: Sequence[Incoming], stages: Sequence[Stage], before: Sequence[Message]) -> Report:
+    """Take in the new messages, run the stages, and report; ``before`` is the view that was sent last."""
+    if turn.config.anchor.lifetime == "ephemeral" and incoming:
+        withdrawn = withdraw(state)
+        if withdrawn and len(before) == len(state.view):
+            apply(state, turn, withdrawn)
+            turn.actions.clear()
+            state.causes.clear()
+            before = list(state.view)
+    for message in incoming:
+        turn.actions.extend(_take_in(state, turn, message))
+    turn.number = 1 + state.marks.responses
+    turn.anchored = stands(state)
+    for stage in stages:
+        if edits := stage(state, turn):
+            apply(state, turn, edits)
+    return _report(state, turn, before)
+
+
+def _take_in(state: State, turn: Turn, message: Incoming) -> list[Action]:
+    ledger.enter(state, message, turn.config.anchor.summary_chars)
+    actions = closure.place(state, message)
+    ledger.enter_placed(state, message)
+    return actions
+
+
+def check(state: State, turn: Turn, report: Report) -> None:
+    """Raise ``BudgetExceeded`` when what must stay is over the budget, unless the configuration says to report."""
+    if state.chars <= turn.budget or turn.config.budget.on_exceeded == "report":
+        return
+    items = [(f"message {row.ordinal} ({row.side})", row.size) for row in state.rows]
+    largest = sorted(items, key=lambda item: -item[1])[:10]
+    raise BudgetExceeded(state.chars, turn.budget, largest, view=list(state.view), report=report)
+
+
+def _report(state: State, turn: Turn, before: Sequence[Message]) -> Report:
+    changed = _first_changed(state, before)
+    report = Report(
+        turn=turn.number,
+        chars_raw=state.marks.raw_chars,
+        chars_before=turn.chars_before,
+        chars_after=state.chars,
+        budget_chars=turn.budget,
+        compacted=turn.compacted,
+        evicted=(min(turn.evicted), max(turn.evicted)) if turn.evicted else None,
+        first_changed=changed,
+        actions=turn.actions,
+        pending=_pending(state),
+    )
+    if changed is not None:
+        now = json_text(state.view[changed]) if changed < len(state.view) else ""
+        report.first_changed_char = _first_difference(json_text(before[changed]), now)
+        report.break_cause = next((cause for cause in CAUSES if cause in state.causes), "caller")
+    if before:
+        shared = state.chars if changed is None else sum([row.size for row in state.rows[:changed]])
+        new = sum([row.size for row in state.rows[len(before) :]]) if changed is None else 0
+        report.cached_share = round((shared - new) / state.chars, 4) if state.chars else 1.0
+    return report
+
+
+def _first_changed(state: State, before: Sequence[Message]) -> int | None:
+    """Return the first message of the view before that this one does not start with."""
+    for index in range(state.touched, len(before)):
+        if index >= len(state.view) or (state.view[index] is not before[index] and state.view[index] != before[index]):
+            return index
+    return None
+
+
+def _first_difference(a: str, b: str) -> int:
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a[:middle] == b[:middle] else (low, middle - 1)
+    return low
+
+
+def _pending(state: State) -> list[str]:
+    last = next((row for row in reversed(state.rows) if not row.ours), None)
+    if last is None or last.side != "assistant":
+        return []
+    return [block.id or "" for block in last.of("call")]

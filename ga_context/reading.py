@@ -1,0 +1,58 @@
+"""From the caller's dicts to what they hold: each message read once, and made fit to be encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ga_context.archive import MemoryArchive
+from ga_context.errors import InvalidMessages
+from ga_context.formats.base import Format
+from ga_context.model import Incoming, Message
+from ga_context.report import Action
+from ga_context.text.clean import encodable, is_encodable
+from ga_context.text.size import json_text
+
+
+def as_list(messages: Any) -> list[Message]:
+    """Return the caller's list, copied; anything but a list or tuple is refused."""
+    if isinstance(messages, list | tuple):
+        return list(messages)
+    raise InvalidMessages(f"must be a list of messages; got {type(messages).__name__}")
+
+
+def read_all(
+    fmt: Format, archive: MemoryArchive, messages: Sequence[Message], start: int, ordinal: int
+) -> tuple[list[Incoming], list[Action]]:
+    """Read the messages from index ``start`` on, the first of which is raw message ``ordinal``.
+
+    Nothing is changed when one of them is refused.
+    """
+    incoming: list[Incoming] = []
+    actions: list[Action] = []
+    for index in range(start, len(messages)):
+        message, action = read(fmt, archive, messages[index], index, ordinal + index - start)
+        incoming.append(message)
+        if action is not None:
+            actions.append(action)
+    return incoming, actions
+
+
+def read(
+    fmt: Format, archive: MemoryArchive, raw: Message, index: int, ordinal: int
+) -> tuple[Incoming, Action | None]:
+    """Read one message; where it cannot be encoded, a copy that can, without the signed blocks that would change."""
+    message = fmt.read(index, raw, ordinal)
+    if is_encodable(raw):
+        return message, None
+    clean = fmt.read(index, encodable(raw), ordinal)
+    pairs = zip(clean.blocks, message.blocks, strict=True)
+    blocks = tuple([block for block, was in pairs if not (was.sealed and block.base != was.base)])
+    if len(blocks) < len(clean.blocks):
+        row = fmt.row(clean.side, clean.raw, blocks, ordinal)
+        clean = replace(clean, raw=row.out, blocks=row.blocks, size=row.size)
+    reason = "what cannot be encoded was replaced"
+    ref = archive.put(json_text(raw))
+    action = Action("repair", reason, ordinal, chars_before=message.size, chars_after=clean.size, ref=ref)
+    return replace(clean, given=raw), action

@@ -1,0 +1,1 @@
+"""Recorded sessions, played turn by turn through a configuration."""

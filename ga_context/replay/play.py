@@ -1,0 +1,166 @@
+"""Play a recorded session through a configuration, turn by turn, and sum up what happened."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ga_context.config import ContextConfig
+from ga_context.errors import BudgetExceeded, InvalidMessages
+from ga_context.model import Message
+from ga_context.replay.readers import ReadError, Recording, read
+from ga_context.report import Action, Report
+from ga_context.session import ContextSession
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one `prepare` did and how long it took."""
+
+    report: Report
+    ms: float
+
+
+@dataclass(slots=True)
+class Played:
+    """A recorded session after its replay."""
+
+    name: str
+    format: str | None = None
+    """The wire format, given by the recording or detected."""
+    turns: list[Turn] = field(default_factory=list)
+    """The turns played; all of them, unless there is an error."""
+    error: str | None = None
+    """Which session could not be replayed to its end, where it stopped and why."""
+
+    @property
+    def actions(self) -> list[Action]:
+        """Everything that was cut, evicted, repaired or added, in order."""
+        return [action for turn in self.turns for action in turn.report.actions]
+
+    def to_dict(self, *, actions: bool = False) -> dict[str, Any]:
+        """Return plain JSON data: the sums, then every turn's report; its actions only if asked for."""
+        turns = [{**turn.report.to_dict(), "ms": round(turn.ms, 3)} for turn in self.turns]
+        if not actions:
+            turns = [{k: v for k, v in turn.items() if k not in ("actions", "repairs")} for turn in turns]
+        sums = asdict(sum_up([self]))
+        del sums["sessions"]
+        return {"name": self.name, "format": self.format, "error": self.error, **sums, "per_turn": turns}
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The figures of one session, or of many together."""
+
+    sessions: int
+    turns: int
+    chars_raw: int
+    """C_H of the raw history at the last turn, added up over sessions."""
+    largest_view: int
+    last_view: int
+    """C_H of the last view, added up over sessions."""
+    results_cut: int
+    """Stage 1: tool results cut to their tool's limit."""
+    texts_compacted: int
+    """Stage 2: texts, blocks and images cut or replaced."""
+    messages_evicted: int
+    passes: int
+    """Turns in which a pass changed something."""
+    repairs: int
+    append_rate: float | None
+    """Share of turns whose previous view is a full prefix of this one, the first turn a miss (spec 10)."""
+    unexplained_breaks: int
+    """Turns whose view does not start with the one before and that give no cause: always a defect."""
+    turns_over_budget: int
+    ms_mean: float | None
+    ms_p99: float | None
+
+
+def model_calls(messages: Sequence[Message]) -> list[int]:
+    """Return where the recorded model began to speak: the first message of each run of assistant messages.
+
+    What stands before such an index was sent to the model. Nothing was sent before a first message.
+    """
+    spoken = [message.get("role") == "assistant" for message in messages]
+    return [i for i in range(1, len(messages)) if spoken[i] and not spoken[i - 1]]
+
+
+OnTurn = Callable[[int, int], None]
+"""Called after each turn with the number of turns played and the number there will be."""
+
+
+def play(recording: Recording, config: ContextConfig, on_turn: OnTurn | None = None) -> Played:
+    """Prepare, in a fresh session, what came before each model response.
+
+    A session that cannot go on (`InvalidMessages`, `BudgetExceeded`) is returned with its error and the turns so far.
+    """
+    session = ContextSession(config, format=recording.format)
+    played = Played(recording.name)
+    indexes = model_calls(recording.messages)
+    for index in indexes:
+        try:
+            played.turns.append(_prepare(session, recording, index))
+        except (InvalidMessages, BudgetExceeded) as error:
+            played.error = f"{recording.name}, before messages[{index}]: {error}"
+            break
+        if on_turn:
+            on_turn(len(played.turns), len(indexes))
+    played.format = session.format
+    return played
+
+
+def play_file(path: Path, config: ContextConfig, on_turn: OnTurn | None = None) -> Played:
+    """Read and play one file; what cannot be read comes back as an error, too."""
+    try:
+        recording = read(path)
+    except ReadError as error:
+        return Played(path.name, error=str(error))
+    return play(recording, config, on_turn)
+
+
+def _prepare(session: ContextSession, recording: Recording, index: int) -> Turn:
+    history = recording.messages[:index]
+    start = time.perf_counter()
+    session.prepare(history, system=recording.system, tools=recording.tools)
+    ms = (time.perf_counter() - start) * 1000
+    report = session.report
+    assert report is not None
+    return Turn(report, ms)
+
+
+def sum_up(sessions: Iterable[Played]) -> Sums:
+    """Add up the figures of the sessions; rates and times are over all their turns."""
+    sessions = list(sessions)
+    turns = [turn for played in sessions for turn in played.turns]
+    last = [played.turns[-1].report for played in sessions if played.turns]
+    reports = [turn.report for turn in turns]
+    actions = [action for report in reports for action in report.actions]
+    hits = sum(t.report.first_changed is None for played in sessions for t in played.turns[1:])
+    times = sorted(turn.ms for turn in turns)
+    return Sums(
+        sessions=len(sessions),
+        turns=len(turns),
+        chars_raw=sum(report.chars_raw for report in last),
+        largest_view=max((report.chars_after for report in reports), default=0),
+        last_view=sum(report.chars_after for report in last),
+        results_cut=sum(action.stage == "truncate" for action in actions),
+        texts_compacted=sum(action.stage == "compact" for action in actions),
+        messages_evicted=sum(_evicted(action) for action in actions),
+        passes=sum(report.compacted for report in reports),
+        repairs=sum(len(report.repairs) for report in reports),
+        append_rate=hits / len(turns) if turns else None,
+        unexplained_breaks=sum(r.first_changed is not None and r.break_cause is None for r in reports),
+        turns_over_budget=sum(report.chars_after > report.budget_chars for report in reports),
+        ms_mean=sum(times) / len(times) if times else None,
+        ms_p99=times[(len(times) * 99 - 1) // 100] if times else None,
+    )
+
+
+def _evicted(action: Action) -> int:
+    """Count the messages of an evicted run; a text cut to fit the budget evicts none."""
+    if action.stage != "evict" or action.last is None:
+        return 0
+    return action.last - action.message + 1

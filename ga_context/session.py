@@ -1,0 +1,243 @@
+"""``ContextSession``: what an agent loop holds. It takes the message list in and gives the list to send."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any, Self
+
+from ga_context import checkpoint, formats
+from ga_context.archive import MemoryArchive
+from ga_context.config import ContextConfig
+from ga_context.edits import Turn
+from ga_context.errors import BudgetExceeded, ConfigError, InvalidMessages
+from ga_context.matching import match
+from ga_context.model import Message
+from ga_context.pipeline import STAGES, Stage, advance, check
+from ga_context.reading import as_list, read_all
+from ga_context.report import Report
+from ga_context.stages.truncate import cut_output
+from ga_context.state import State
+from ga_context.text.size import json_text
+
+UNDECIDED = "openai-chat"
+"""How a list is read until something in it is decisive (spec 6)."""
+
+
+class ContextSession:
+    """Stand between a message list and the model call.
+
+    Args:
+        config: a ``ContextConfig``; None for the defaults.
+        format: ``"anthropic"``, ``"openai-chat"`` or ``"text"``; None to detect it from the list.
+        stages: the pipeline, in order; None for ``ga_context.pipeline.STAGES``.
+        check_mutation: find messages that were edited in place after they were handed over. For tests: it encodes the
+            whole list each turn.
+    """
+
+    def __init__(
+        self,
+        config: ContextConfig | Mapping[str, Any] | None = None,
+        *,
+        format: str | None = None,
+        stages: Sequence[Stage] | None = None,
+        check_mutation: bool = False,
+    ) -> None:
+        self.config = ContextConfig() if config is None else ContextConfig.model_validate(config)
+        self.reports: list[Report] = []
+        self.usage: dict[str, float] = {}
+        self._stages = STAGES if stages is None else tuple(stages)
+        self._lock = threading.RLock()
+        self._handed: dict[int, tuple[Message, str]] | None = {} if check_mutation else None
+        self._state = self._fresh(format, MemoryArchive())
+        self._beside: tuple[Any, Any, int] = (None, None, 0)
+        self._stale = False
+
+    def _fresh(self, name: str | None, archive: MemoryArchive) -> State:
+        fmt = formats.make(name or UNDECIDED, self.config.budget.payload_chars)
+        return State(fmt, archive, decided=name is not None)
+
+    @property
+    def report(self) -> Report | None:
+        """The report of the last turn."""
+        return self.reports[-1] if self.reports else None
+
+    @property
+    def format(self) -> str | None:
+        """Name of the wire format; None while the list has not shown it."""
+        return self._state.fmt.name if self._state.decided else None
+
+    def prepare(
+        self,
+        messages: Sequence[Message],
+        *,
+        system: Any = None,
+        tools: Any = None,
+        cache_control: bool = False,
+        shrink: float | None = None,
+    ) -> list[Message]:
+        """Turn the loop's message list into the list to send.
+
+        Args:
+            messages: the whole list so far: the raw history, or the last returned list with new messages behind it.
+                Never changed; do not edit a message once it was handed over.
+            system: the system prompt that is sent beside the list; its characters come off the budget.
+            tools: the tool definitions that are sent beside the list; likewise.
+            cache_control: must be False: markers are the caller's own.
+            shrink: a share of the budget, between 0 and 1, after a provider's "prompt too long"; the smaller budget
+                is kept for the turns that follow.
+
+        Returns:
+            A new list. Messages in which nothing was cut are the caller's own objects.
+
+        Raises:
+            InvalidMessages: a message that no repair covers; the session is as it was before the call.
+            BudgetExceeded: what must stay is over the budget; ``.view`` is the smallest valid list.
+        """
+        if cache_control:
+            raise ConfigError("`cache_control=True` is not known: this version places no markers; put them yourself")
+        with self._lock:
+            return self._prepare(as_list(messages), self._beside_chars(system, tools), shrink)
+
+    def request(self) -> dict[str, Any]:
+        """Return what to send for the last prepared turn: messages, and system and tools as they were handed over."""
+        system, tools, _ = self._beside
+        return {"messages": list(self._state.view), "system": system, "tools": tools}
+
+    def tool_output(self, tool: str, text: str) -> str:
+        """Return a tool's output cut to the tool's limit, for a tool handler; ``prepare`` does the same by itself."""
+        with self._lock:
+            cut = cut_output(text, self.config.limits(tool), self._state.archive.ref)
+            if cut is None:
+                return text
+            self._state.archive.put(text)
+            return cut.apply(text)
+
+    def update_key_info(self, text: str) -> None:
+        """Replace the key_info block of the anchor; an empty text clears it."""
+        with self._lock:
+            self._stale |= text != self._state.marks.key_info
+            self._state.mark(key_info=text)
+
+    def recall(self, ref: str) -> str | bytes:
+        """Return the original behind a reference: a text, a message or list of messages as JSON, or bytes.
+
+        Raises:
+            UnknownReference: nothing is archived under it.
+        """
+        return self._state.archive.recall(ref)
+
+    def record_usage(self, usage: Any) -> None:
+        """Add a response's usage object (SDK object or dict) to the sums in ``usage``, nested keys with dots."""
+        with self._lock:
+            for key, number in _numbers(_plain(usage)):
+                self.usage[key] = self.usage.get(key, 0) + number
+
+    def dump(self, *, archive: bool = True) -> str:
+        """Return the session as JSON: what decides the next bytes and, unless told otherwise, the originals."""
+        with self._lock:
+            return checkpoint.dump(self._state, self.config, self.usage, archive)
+
+    @classmethod
+    def load(cls, data: str, *, config: ContextConfig | Mapping[str, Any] | None = None) -> Self:
+        """Return the session that ``dump`` wrote down; another ``config`` holds for what comes.
+
+        Raises:
+            ConfigError: the data is no dump, or is damaged.
+        """
+        saved = checkpoint.load(data)
+        session = cls(saved.config if config is None else config)
+        session._state = checkpoint.restored(saved, session.config.budget.payload_chars)
+        session.usage = dict(saved.usage)
+        return session
+
+    # -- one turn -------------------------------------------------------------------------------------------------
+
+    def _prepare(self, messages: list[Message], beside: int, shrink: float | None) -> list[Message]:
+        if shrink is not None and not 0 < shrink < 1:
+            raise ConfigError(f"`shrink` must be between 0 and 1, a share of the budget; got {shrink!r}")
+        self._check_mutation(messages)
+        checkpoint.adopt(self._state, messages)
+        state, before = self._decided(messages), self._state.view
+        budget = int(self.config.budget_chars(beside) * state.marks.shrink * (shrink or 1))
+        if budget <= 0:
+            raise BudgetExceeded(0, budget, [("system and tools", beside)])
+        found = match(state, messages)
+        incoming, notes = read_all(state.fmt, state.archive, messages, found.start, state.marks.messages)
+        turn = Turn(1 + state.marks.responses, self.config, budget, state.marks.messages, shrunk=shrink is not None)
+        if not (incoming or found.changed or self._stale) and self.reports and budget == self.reports[-1].budget_chars:
+            check(state, turn, self.reports[-1])
+            return list(state.view)
+        before = list(before)
+        self._state = state
+        self._stale = False
+        state.begin()
+        if found.changed:
+            turn.first_new = state.go_back(found.restore, found.keep_rows)
+            incoming, notes = read_all(state.fmt, state.archive, messages, found.start, turn.first_new)
+        state.given = messages if found.from_view else None
+        state.given_rows, state.given_base = found.start, turn.first_new
+        turn.actions.extend(notes)
+        if shrink is not None:
+            state.mark(shrink=state.marks.shrink * shrink)
+        report = advance(state, turn, incoming, self._stages, before)
+        state.snapshots.append(state.snapshot())
+        self.reports.append(report)
+        check(state, turn, report)
+        return list(state.view)
+
+    def _decided(self, messages: list[Message]) -> State:
+        """Return the state in the format that the list shows by now; a format just found reads everything again."""
+        state = self._state
+        if state.decided or (name := formats.detect(messages[len(state.raw) :])) is None:
+            return state
+        if name == state.fmt.name:
+            state.decided = True
+            return state
+        fresh = self._fresh(name, state.archive)
+        fresh.mark(key_info=state.marks.key_info, shrink=state.marks.shrink)
+        return fresh
+
+    def _beside_chars(self, system: Any, tools: Any) -> int:
+        """Return the characters of system and tools as JSON; measured again only when they changed."""
+        known_system, known_tools, chars = self._beside
+        if system is known_system and tools is known_tools:
+            return chars
+        chars = sum([len(json_text(part)) for part in (system, tools) if part is not None])
+        self._beside = (system, tools, chars)
+        return chars
+
+    def _check_mutation(self, messages: list[Message]) -> None:
+        """Refuse a message that is another than when it was handed over, though the same object."""
+        if self._handed is None:
+            return
+        for index, message in enumerate(messages):
+            text = json_text(message)
+            known = self._handed.setdefault(id(message), (message, text))
+            if known[0] is message and known[1] != text:
+                raise InvalidMessages("was changed in place after it was handed over; append a new dict instead", index)
+
+
+def _plain(usage: Any) -> Any:
+    """Return a usage object as a dict."""
+    if isinstance(usage, Mapping):
+        return usage
+    if hasattr(usage, "model_dump"):
+        return usage.model_dump()
+    if is_dataclass(usage) and not isinstance(usage, type):
+        return asdict(usage)
+    if hasattr(usage, "__dict__"):
+        return vars(usage)
+    raise TypeError(f"usage must be a dict or an SDK's usage object; got {type(usage).__name__}")
+
+
+def _numbers(usage: Any, prefix: str = "") -> list[tuple[str, float]]:
+    """Return (dotted key, number) of each number in a usage dict."""
+    found: list[tuple[str, float]] = []
+    for key, value in usage.items():
+        if isinstance(value, Mapping):
+            found += _numbers(value, f"{prefix}{key}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found.append((f"{prefix}{key}", value))
+    return found

@@ -1,0 +1,139 @@
+"""Stage 2: old messages are compacted, tag by tag and block by block, every few turns (spec 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn, payload_bytes
+from ga_context.model import Block
+from ga_context.stages.truncate import listed_tags
+from ga_context.state import State
+from ga_context.text.marker import FOLDED, payload_note
+from ga_context.text.size import json_text
+from ga_context.text.tags import pairs
+from ga_context.text.window import Cut, head_tail
+
+
+def compact(state: State, turn: Turn) -> list[Edit]:
+    """Propose a pass when one is due: spare the newest 10 messages, or 4 when the view is over the budget."""
+    settings = turn.config.compact
+    if turn.over:
+        return _pass(state, turn, settings.keep_recent_on_eviction)
+    if settings.interval is not None and turn.number - state.marks.last_pass >= settings.interval:
+        return _pass(state, turn, settings.keep_recent)
+    return []
+
+
+def border_before(state: State, newest: int) -> int:
+    """Return the first of the ``newest`` messages, moved so that no exchange straddles it."""
+    border = max(0, state.marks.messages - newest)
+    for ordinal, call in reversed(state.pairs):
+        if ordinal < border:
+            break
+        border = min(border, call.ordinal)
+    return border
+
+
+def open_row(state: State) -> int | None:
+    """Return the row of the newest assistant message with calls, whose reasoning always stays (spec 6: open loop)."""
+    for index in range(len(state.rows) - 1, -1, -1):
+        if state.rows[index].side == "assistant" and state.rows[index].has("call"):
+            return index
+    return None
+
+
+def _pass(state: State, turn: Turn, keep_recent: int) -> list[Edit]:
+    """Compact what became old since the last pass; what was old then keeps its bytes."""
+    border, before = border_before(state, keep_recent), state.marks.border
+    open_loop = open_row(state)
+    start = len(state.rows)
+    while start > 0 and (state.rows[start - 1].ours or state.rows[start - 1].last >= before):
+        start -= 1
+    edits: list[Edit] = []
+    for index in range(start, len(state.rows)):
+        row = state.rows[index]
+        if row.last >= border or row.side == "system":
+            continue
+        for place, block in enumerate(row.blocks):
+            if block.kind != "reasoning" or index != open_loop:
+                edits.extend(_compacted(state, turn, index, place, block))
+    if open_loop is not None:
+        border = min(border, state.rows[open_loop].ordinal)  # its reasoning is looked at again when it is older
+    return [*edits, Pass(border)]
+
+
+def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -> list[Edit]:
+    """Propose what becomes of one old block."""
+    settings, fmt = turn.config.compact, state.fmt
+    if block.kind == "anchor":
+        cut = folded(fmt.texts(block)[0][1], settings.anchor_tags)
+        return [CutTexts(index, place, (((), cut),), "compact", "old anchor")] if cut and not block.cuts else []
+    if block.kind == "reasoning" and _is_sealed(state, index, block):
+        drop = Swap(index, place, None, "compact", "old signed reasoning, left out whole", json_text(block.base))
+        return [drop] if settings.drop_reasoning else []
+    edits: list[Edit] = []
+    if block.note is not None and (cut := folded(block.note, settings.anchor_tags)) is not None:
+        new = fmt.render(replace(block, note=cut.apply(block.note)))
+        edits.append(Swap(index, place, new, "compact", "old anchor", block.note))
+    if block.ordinal == state.marks.request and block.kind != "result":
+        return edits
+    cuts = [(path, cut) for path, text in fmt.texts(block) if (cut := _cut(state, turn, block, text)) is not None]
+    for path, kind, data in fmt.payloads(block):
+        cuts.append((path, Cut((payload_note(kind, state.archive.ref(payload_bytes(data))),), 0)))
+    if cuts:
+        edits.append(CutTexts(index, place, tuple(cuts), "compact", f"old {block.kind}"))
+    return edits
+
+
+def _is_sealed(state: State, index: int, block: Block) -> bool:
+    """Return whether reasoning of the same message is signed: all of it goes, or none."""
+    beside = [other for other in state.rows[index].of("reasoning") if other.ordinal == block.ordinal]
+    return any([other.sealed for other in beside])
+
+
+def _cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:
+    """Return the window on an old text: on all of it for results, reasoning and arguments, else on its tags."""
+    tagged, limit = state.fmt.tagged, turn.config.compact.window_chars
+    if block.kind == "text" or (tagged and block.kind == "call") or (tagged and state.fmt.spans(text) is not None):
+        return _tags_cut(state, turn, block, text)
+    if len(text) <= limit:
+        return None
+    return head_tail(text, limit, state.archive.ref(text), tags=listed_tags(turn.config) if tagged else ())
+
+
+def _tags_cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:
+    """Return the windows on the contents of tags; in the text format anchors fold wherever they were said."""
+    settings = turn.config.compact
+    anchors = settings.anchor_tags if state.fmt.tagged and block.kind != "result" else ()
+    inner = listed_tags(turn.config) if state.fmt.tagged else ()
+    windows: list[tuple[int, int, Cut]] = []
+    for pair in pairs(text, (*settings.tags, *anchors)):
+        start, end = pair.content_start, pair.content_end
+        if pair.name in anchors:
+            if end - start > len(FOLDED):
+                windows.append((start, end, Cut((FOLDED,), end - start)))
+        elif end - start > settings.window_chars:
+            content = text[start:end]
+            cut = head_tail(content, settings.window_chars, state.archive.ref(text), tags=inner)
+            if cut is not None:
+                windows.append((start, end, cut))
+    return spliced(text, windows) if windows else None
+
+
+def folded(text: str, names: tuple[str, ...]) -> Cut | None:
+    """Return an anchor with the contents of its tags as ``[...]``, or None when none is longer than that."""
+    found = [(pair.content_start, pair.content_end) for pair in pairs(text, names)]
+    long = [(start, end, Cut((FOLDED,), end - start)) for start, end in found if end - start > len(FOLDED)]
+    return spliced(text, long) if long else None
+
+
+def spliced(text: str, windows: Sequence[tuple[int, int, Cut]]) -> Cut:
+    """Return the cut of a whole text from cuts of parts of it, each relative to its start."""
+    pieces: list[tuple[int, int] | str] = []
+    at = 0
+    for start, end, cut in windows:
+        pieces.append((at, start))
+        pieces += [piece if isinstance(piece, str) else (piece[0] + start, piece[1] + start) for piece in cut.pieces]
+        at = end
+    return Cut((*pieces, (at, len(text))), len(text))

@@ -1,0 +1,173 @@
+"""Stage 3: over the budget, the oldest exchanges and messages go, first in, first out (spec 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ga_context.closure import results_end
+from ga_context.edits import Edit, Evict, Turn
+from ga_context.memory import reserve
+from ga_context.model import Row, Side
+from ga_context.stages.compact import border_before
+from ga_context.stages.repair import tell
+from ga_context.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What goes or stays together: an exchange, the texts of a message, an anchor whose message must stay."""
+
+    blocks: tuple[tuple[int, int], ...]
+    """(row, block) of each."""
+    side: Side
+    first: int
+    last: int
+    """Lowest and highest ordinal in it."""
+    calls: bool = False
+    """It is an exchange."""
+    mandatory: bool = False
+
+
+def evict(state: State, turn: Turn) -> list[Edit]:
+    """Propose what goes until C_H is at most ``evict_to`` of the budget or only what is protected is left."""
+    if not turn.over:
+        return []
+    settings = turn.config.budget
+    newest = border_before(state, settings.min_messages)
+    keep_first = turn.config.evict.keep_first
+    found = units(state)
+    free = [unit for unit in found if not unit.mandatory and unit.first >= keep_first and unit.last < newest]
+    gone = _until(state, turn, free, int(settings.evict_to * turn.budget))
+    return _proposed(state, turn, found, gone, "over the budget: the oldest go first")
+
+
+def evict_protected(state: State, turn: Turn) -> list[Edit]:
+    """Propose that the first and newest messages go too, but for the newest exchange (spec 3, promise 3, ii)."""
+    if state.chars + reserve(state, turn) <= turn.budget:
+        return []
+    found = units(state)
+    gone = _until(state, turn, [unit for unit in found if not unit.mandatory], turn.budget)
+    return _proposed(state, turn, found, gone, "still over the budget: protected messages go too")
+
+
+def units(state: State) -> list[Unit]:
+    """Return everything in the view as units, oldest first. An exchange is a unit; so are the texts beside results."""
+    found: list[Unit] = []
+    taken: set[tuple[int, int]] = set()
+    newest = _newest_exchange(state.rows)
+    for index, row in enumerate(state.rows):
+        if row.side == "system":
+            found.append(_unit(state, [(index, place) for place in range(len(row.blocks))], row, mandatory=True))
+        elif row.side == "assistant":
+            blocks = _exchange(state, index) if row.has("call") else [(index, place) for place in range(len(row.blocks))]
+            blocks += _anchors_behind(state, blocks)
+            taken.update(blocks)
+            found.append(_unit(state, blocks, row, calls=row.has("call"), mandatory=index == newest))
+        else:
+            found.extend(_user_units(state, index, row, taken))
+    return [unit for unit in found if unit.blocks]
+
+
+def _unit(
+    state: State, blocks: list[tuple[int, int]], row: Row, *, calls: bool = False, mandatory: bool = False
+) -> Unit:
+    ordinals = [state.rows[index].blocks[place].ordinal for index, place in blocks] or [row.ordinal]
+    return Unit(tuple(blocks), row.side, min(ordinals), max(ordinals), calls, mandatory)
+
+
+def _newest_exchange(rows: Sequence[Row]) -> int | None:
+    return next((i for i in range(len(rows) - 1, -1, -1) if rows[i].side == "assistant" and rows[i].has("call")), None)
+
+
+def _exchange(state: State, index: int) -> list[tuple[int, int]]:
+    blocks = [(index, place) for place in range(len(state.rows[index].blocks))]
+    for answer in range(index + 1, results_end(state, index)):
+        held = state.rows[answer].blocks
+        blocks += [(answer, place) for place, block in enumerate(held) if block.kind == "result" and block.id is not None]
+    return blocks
+
+
+def _anchors_behind(state: State, blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the anchor that goes with these blocks: in the same row with nothing else of the caller's, or behind."""
+    last = blocks[-1][0] if blocks else -1
+    taken = set(blocks)
+    held = enumerate(state.rows[last].blocks) if blocks else ()
+    rest = [(place, block) for place, block in held if (last, place) not in taken]
+    if any([block.kind != "anchor" for _, block in rest]):
+        return []
+    behind = [(last, place) for place, _ in rest]
+    after = state.rows[last + 1] if last + 1 < len(state.rows) else None
+    if after is not None and after.ours and after.has("anchor"):
+        behind.append((last + 1, 0))
+    return behind
+
+
+def _user_units(state: State, index: int, row: Row, taken: set[tuple[int, int]]) -> Iterable[Unit]:
+    """Yield what no exchange has taken: the texts of each message, then the anchor where it goes alone."""
+    places = [place for place in range(len(row.blocks)) if (index, place) not in taken]
+    anchors = [place for place in places if row.blocks[place].kind == "anchor"]
+    texts = [place for place in places if place not in anchors]
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for place in texts:
+        groups.setdefault(row.blocks[place].ordinal, []).append((index, place))
+    for ordinal, blocks in groups.items():
+        mandatory = ordinal == state.marks.request
+        if not mandatory and ordinal == max(groups):
+            blocks += [(index, place) for place in anchors]
+            blocks += [at for at in _anchors_behind(state, blocks) if at not in blocks]
+            anchors = []
+        taken.update(blocks)
+        yield _unit(state, blocks, row, mandatory=mandatory)
+    for place in anchors:
+        newest = row.blocks[place].ordinal == state.marks.messages - 1
+        yield _unit(state, [(index, place)], row, mandatory=newest)
+
+
+def _until(state: State, turn: Turn, free: list[Unit], target: int) -> list[Unit]:
+    """Return the oldest units whose going brings the view to ``target``, and no more."""
+    chars = state.chars + reserve(state, turn, evicted=True)
+    left: dict[int, tuple[int, int]] = {}
+    gone = []
+    for unit in free:
+        if chars <= target:
+            break
+        for index in dict.fromkeys([index for index, _ in unit.blocks]):
+            row = state.rows[index]
+            blocks, size = left.get(index, (len(row.blocks), row.size))
+            going = [row.blocks[place].size for at, place in unit.blocks if at == index]
+            less = size if len(going) == blocks else sum(going) + 2 * len(going)
+            left[index] = (blocks - len(going), size - less)
+            chars -= less
+        gone.append(unit)
+    return gone
+
+
+def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], reason: str) -> list[Edit]:
+    """Propose the eviction, with the assistant messages that would stand first then.
+
+    Of a leading exchange the calls go; its results are told as text, unless whole exchanges are to go.
+    """
+    if not gone:
+        return []
+    blocks = [at for unit in gone for at in unit.blocks]
+    edits: list[Edit] = []
+    going = {unit.blocks for unit in gone}
+    for unit in found:
+        if unit.blocks in going or unit.side == "system":
+            continue
+        if unit.side != "assistant" or unit.mandatory:
+            break
+        results = _results(state, unit) if turn.config.evict.unit == "message" else []
+        blocks += [at for at in unit.blocks if at not in results]
+        for at in results:
+            edits.extend(tell(state, *at))
+        if results:
+            break
+    return [Evict(tuple(blocks), reason), *edits]
+
+
+def _results(state: State, unit: Unit) -> list[tuple[int, int]]:
+    """Return the results in a unit that the caller gave."""
+    held = [(at, state.rows[at[0]].blocks[at[1]]) for at in unit.blocks]
+    return [at for at, block in held if block.kind == "result" and not block.ours]

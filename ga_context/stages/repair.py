@@ -1,0 +1,134 @@
+"""Stage 3b, after arrivals and after evictions: the list is made valid for its provider, whatever came in (spec 6)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ga_context.closure import results_end
+from ga_context.edits import Edit, Insert, Swap, Turn
+from ga_context.model import Block, Row
+from ga_context.state import State
+
+MISSING_RESULT = "[no result: this call was never answered]"
+FIRST_USER = "[the conversation starts with the assistant]"
+EMPTY_LIST = "[the messages so far hold no text]"
+
+MAX_CACHE_MARKERS = 4
+"""A fifth ``cache_control`` is refused (spec 6)."""
+
+
+def repair(state: State, turn: Turn) -> list[Edit]:
+    """Propose what makes the rows that changed this turn valid, each by itself and with its neighbours."""
+    edits: list[Edit] = []
+    start = max(0, state.touched - 1)
+    for index in range(start, len(state.rows)):
+        row = state.rows[index]
+        if state.fmt.is_void(row):
+            edits.extend([_dropped(index, place, "nothing in the message") for place in range(len(row.blocks))])
+            continue
+        for place, block in enumerate(row.blocks):
+            edits.extend(_mended(state, index, place, block))
+        edits.extend(_missing(state, index, row))
+    edits.extend(_untrimmed(state))
+    edits.extend(_overmarked(state, start))
+    return edits
+
+
+def lead(state: State, turn: Turn) -> list[Edit]:
+    """Propose a user message before a list that would start with the model, or be empty."""
+    if not state.rows and state.raw:
+        return [_opening(state, EMPTY_LIST, "nothing was left to send")]
+    if state.fmt.starts_with_user and state.rows and state.rows[0].side == "assistant":
+        return [_opening(state, FIRST_USER, "the list started with the assistant")]
+    return []
+
+
+def told(state: State, block: Block) -> str:
+    """Return a result without a call as plain text (spec 6: orphan result)."""
+    texts = state.fmt.texts(block)
+    cuts = dict(block.cuts)
+    said = [cuts[path].apply(text) if path in cuts else text for path, text in texts]
+    said += [f"[{kind} left out]" for _, kind, _ in state.fmt.payloads(block)]
+    text = "\n".join(said).strip()
+    return f"result of {', '.join(block.tools) or 'a tool call'}: {text or '(empty)'}"
+
+
+def tell(state: State, index: int, place: int) -> list[Edit]:
+    """Propose to send a result as text, in the same message or, where results are messages, in one of the user's."""
+    row, block = state.rows[index], state.rows[index].blocks[place]
+    head, made = state.fmt.speech(told(state, block))
+    made = replace(made, ordinal=block.ordinal, index=block.index)
+    reason = "a result without a call, told as text"
+    if row.side == "user":
+        return [Swap(index, place, made, "repair", reason)]
+    return [_dropped(index, place, "a result without a call"), Insert(index, 0, made, "repair", reason, head=head)]
+
+
+def _dropped(index: int, place: int, reason: str) -> Swap:
+    return Swap(index, place, None, "repair", f"left out: {reason}")
+
+
+def _mended(state: State, index: int, place: int, block: Block) -> list[Edit]:
+    """Propose what one block needs: told, mended, or left out for being blank."""
+    if block.kind == "result" and block.id is None:
+        return tell(state, index, place)
+    if block.kind in ("call", "result") and (new := state.fmt.mend(block)) is not None:
+        reason = "arguments that are not a JSON object" if block.kind == "call" else "blank texts in a result"
+        return [Swap(index, place, new, "repair", reason)]
+    return [_dropped(index, place, "blank text")] if state.fmt.is_blank(block) else []
+
+
+def _missing(state: State, index: int, row: Row) -> list[Edit]:
+    """Propose a placeholder for each call that is followed by something but not by its result."""
+    if row.side != "assistant" or state.fmt.tagged or not row.has("call"):
+        return []
+    if all([after.ours for after in state.rows[index + 1 :]]):
+        return []
+    end = results_end(state, index)
+    answers = [block for answer in state.rows[index + 1 : end] for block in answer.of("result")]
+    answered = {block.id for block in answers}
+    edits: list[Edit] = []
+    for call in row.of("call"):
+        if call.id in answered:
+            continue
+        head, block = state.fmt.result(call, MISSING_RESULT)
+        if state.fmt.merges:
+            place = sum([block.id is not None for block in answers])
+            edits.insert(0, Insert(index + 1, place, block, "repair", "a call without a result"))
+        else:
+            edits.append(Insert(end, 0, block, "repair", "a call without a result", "tool", head))
+    return edits
+
+
+def _untrimmed(state: State) -> list[Edit]:
+    """Propose to end a last assistant text without white space."""
+    if not state.rows or state.rows[-1].side != "assistant" or not state.rows[-1].blocks:
+        return []
+    place = len(state.rows[-1].blocks) - 1
+    new = state.fmt.trimmed(state.rows[-1].blocks[place])
+    return [Swap(len(state.rows) - 1, place, new, "repair", "white space at the end of a last message")] if new else []
+
+
+def _overmarked(state: State, start: int) -> list[Edit]:
+    """Propose to take the oldest cache markers out of the view where there are too many."""
+    if not any([state.fmt.markers(block) for row in state.rows[start:] for block in row.blocks]):
+        return []
+    marked = [
+        (index, place, block)
+        for index, row in enumerate(state.rows)
+        for place, block in enumerate(row.blocks)
+        if state.fmt.markers(block)
+    ]
+    over = sum([state.fmt.markers(block) for _, _, block in marked]) - MAX_CACHE_MARKERS
+    edits: list[Edit] = []
+    for index, place, block in marked:
+        if over <= 0:
+            break
+        over -= state.fmt.markers(block)
+        edits.append(Swap(index, place, state.fmt.unmarked(block), "repair", "more than 4 cache markers"))
+    return edits
+
+
+def _opening(state: State, text: str, reason: str) -> Insert:
+    head, block = state.fmt.speech(text, ordinal=0)
+    return Insert(0, 0, block, "repair", reason, head=head)

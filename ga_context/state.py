@@ -1,0 +1,221 @@
+"""The one state of a session: its rows and what decides the next bytes. Advanced in pipeline.py only.
+
+Rows change through ``splice`` alone, which keeps an undo log; a rollback plays it backwards, so that returning to an
+earlier turn costs what was changed since, not the whole history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ga_context.archive import MemoryArchive
+from ga_context.formats.base import Format
+from ga_context.model import Call, Cause, Line, Message, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Where the session stands: plain values, copied whole into each snapshot."""
+
+    messages: int = 0
+    """Raw messages so far; the next one gets this ordinal."""
+    responses: int = 0
+    """Model responses so far: runs of assistant-side messages."""
+    speaking: bool = False
+    """The last raw message is the model's."""
+    with_results: bool = False
+    """The last raw message holds tool results."""
+    user_last: bool = False
+    """The last raw message is user-side."""
+    request: int = -1
+    """The newest user request."""
+    last_pass: int = 0
+    """Turn of the last pass."""
+    border: int = 0
+    """Messages before this one were old in the last pass."""
+    evicted: bool = False
+    """Something was evicted."""
+    raw_chars: int = 0
+    """C_H of the raw history."""
+    key_info: str = ""
+    """The agent's own notes."""
+    shrink: float = 1.0
+    """Share of B that is left after refusals by the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state after a turn, as what must be taken back to return to it."""
+
+    marks: Marks
+    undo: int
+    calls: int
+    pairs: int
+    lines: tuple[int, Line | None]
+
+
+@dataclass(slots=True)
+class State:
+    """Everything a session knows of its messages."""
+
+    fmt: Format
+    archive: MemoryArchive = field(default_factory=MemoryArchive)
+    decided: bool = True
+    """The format is certain; else it is read as openai-chat until the list shows more (spec 6)."""
+    marks: Marks = Marks()
+    raw: list[Message] = field(default_factory=list)
+    """The caller's messages by ordinal; the objects that came first."""
+    sizes: list[int] = field(default_factory=list)
+    """C_H of each raw message."""
+    given: list[Message] | None = None
+    """The list that was passed last, where it was not the raw history but a view with new messages."""
+    given_rows: int = 0
+    """How many messages of ``given`` were the view."""
+    given_base: int = 0
+    """How many raw messages that view stood for."""
+
+    rows: list[Row] = field(default_factory=list)
+    view: list[Message] = field(default_factory=list)
+    """What each row sends."""
+    chars: int = 0
+    """C_H of the view."""
+
+    calls: list[Call] = field(default_factory=list)
+    unanswered: dict[str, list[Call]] = field(default_factory=dict)
+    """By the id that the caller's list shows."""
+    used: dict[str, int] = field(default_factory=dict)
+    """Call ids in use, with the last suffix given to a repeated one."""
+    pairs: list[tuple[int, Call]] = field(default_factory=list)
+    """(ordinal of a result, the call it answers), as they came."""
+    lines: list[Line] = field(default_factory=list)
+    """Turns and requests for the anchor."""
+
+    undo: list[tuple[int, int, list[Row]]] = field(default_factory=list)
+    """(start, rows put there, rows taken out) of each splice."""
+    snapshots: list[Snapshot] = field(default_factory=list)
+    touched: int = 0
+    """The first row changed since the turn began."""
+    causes: set[Cause] = field(default_factory=set)
+    """Why rows that were sent before have changed."""
+    sent: int = 0
+    """Rows of the previous view that still stand; what comes behind them is new."""
+    pending: Any = None
+    """What was loaded, until a list brings the messages."""
+
+    def __post_init__(self) -> None:
+        if not self.snapshots:
+            self.snapshots.append(self.snapshot())
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def splice(self, start: int, stop: int, rows: Sequence[Row], cause: Cause) -> None:
+        """Put ``rows`` in the place of those from ``start`` to ``stop``: the one way in which the view changes."""
+        old = self.rows[start:stop]
+        same = next((i for i, (a, b) in enumerate(zip(old, rows, strict=False)) if a is not b), min(len(old), len(rows)))
+        start, old, rows = start + same, old[same:], rows[same:]
+        if not old and not rows:
+            return
+        self.undo.append((start, len(rows), old))
+        self._replace(start, stop, rows)
+        if start < self.sent:
+            self.causes.add(cause)
+
+    def _replace(self, start: int, stop: int, rows: Sequence[Row]) -> None:
+        self.chars += sum([row.size for row in rows]) - sum([row.size for row in self.rows[start:stop]])
+        self.rows[start:stop] = rows
+        self.view[start:stop] = [row.out for row in rows]
+        self.touched = min(self.touched, start)
+
+    def mark(self, **values: object) -> None:
+        """Advance the marks."""
+        self.marks = replace(self.marks, **values)  # type: ignore[arg-type]
+
+    # -- going back -----------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """Return what is needed to come back to this point."""
+        last = self.lines[-1] if self.lines else None
+        return Snapshot(self.marks, len(self.undo), len(self.calls), len(self.pairs), (len(self.lines), last))
+
+    def begin(self) -> None:
+        """Start a turn: from here on, changes to what was sent are counted."""
+        self.touched = self.sent = len(self.rows)
+        self.causes.clear()
+
+    def latest(self, messages: int) -> int:
+        """Return the raw messages of the latest turn that had at most this many."""
+        return next(s.marks.messages for s in reversed(self.snapshots) if s.marks.messages <= messages)
+
+    def restore(self, messages: int) -> None:
+        """Return to the latest turn that had at most this many raw messages."""
+        while len(self.snapshots) > 1 and self.snapshots[-1].marks.messages > messages:
+            self.snapshots.pop()
+        point = self.snapshots[-1]
+        while len(self.undo) > point.undo:
+            start, count, old = self.undo.pop()
+            self._replace(start, start + count, old)
+        del self.calls[point.calls :], self.pairs[point.pairs :]
+        count, line = point.lines
+        del self.lines[count:]
+        if line is not None:
+            self.lines[-1] = line
+        self.marks = point.marks
+        self._forget_from(point.marks.messages)
+
+    def go_back(self, messages: int | None, rows: int | None) -> int:
+        """Return to a turn, then keep only the first rows; return the ordinal of the next raw message."""
+        if messages is not None:
+            self.restore(messages)
+        if rows is not None:
+            self.cut_back(rows)
+        self.sent = min(self.sent, self.touched)
+        self.causes.add("caller")
+        return self.marks.messages
+
+    def cut_back(self, rows: int) -> None:
+        """Keep the first rows as they are and forget the raw messages behind them."""
+        if rows == len(self.rows):
+            return
+        self.splice(rows, len(self.rows), [], "caller")
+        ordinal = 1 + max([row.last for row in self.rows], default=-1)
+        while len(self.snapshots) > 1 and self.snapshots[-1].marks.messages > ordinal:
+            self.snapshots.pop()
+        self.calls = [call for call in self.calls if call.ordinal < ordinal]
+        self.pairs = [pair for pair in self.pairs if pair[0] < ordinal]
+        self.lines = [line for line in self.lines if line.ordinal < ordinal]
+        responses = max([line.turn for line in self.lines if not line.request], default=0)
+        request = max([line.ordinal for line in self.lines if line.request], default=-1)
+        side = self.rows[-1].side if self.rows else "system"
+        self.mark(messages=ordinal, responses=responses, request=request, border=min(self.marks.border, ordinal))
+        self.mark(raw_chars=sum(self.sizes[:ordinal]), speaking=side == "assistant", user_last=side in ("user", "tool"))
+        self._forget_from(ordinal)
+
+    def _forget_from(self, ordinal: int) -> None:
+        del self.raw[ordinal:], self.sizes[ordinal:]
+        answered = {(call.ordinal, call.index, call.id) for _, call in self.pairs}
+        self.unanswered.clear()
+        self.used.clear()
+        for call in self.calls:
+            self.enlist(call)
+            if (call.ordinal, call.index, call.id) in answered:
+                self.unanswered[call.raw_id].remove(call)
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def enlist(self, call: Call) -> None:
+        """Enter a call that has no result yet."""
+        self.unanswered.setdefault(call.raw_id, []).append(call)
+        self.used.setdefault(call.id, 1)
+
+    def answer(self, raw_id: str, ordinal: int) -> Call | None:
+        """Take the call that a result with this id answers: of the latest response that has one, the first."""
+        waiting = self.unanswered.get(raw_id)
+        if not waiting:
+            return None
+        latest = waiting[-1].turn
+        call = next(call for call in waiting if call.turn == latest)
+        waiting.remove(call)
+        self.pairs.append((ordinal, call))
+        return call

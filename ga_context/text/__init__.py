@@ -1,0 +1,1 @@
+"""Strings only: what is cut out of a text, how it is marked, where tags stand, how long it is as JSON."""

@@ -1,0 +1,218 @@
+"""Cut a text down to a limit: its head and tail stay, a marker between says what is gone and how to get it back."""
+
+import re
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ga_context.text.boundary import after, before
+from ga_context.text.marker import LINE_MARK, data_mark, marker, note
+from ga_context.text.tags import matches
+
+_SLACK_SHARE, _SLACK_CHARS = 10, 200
+"""A cut moves to a line end within a tenth of its part, at most 200 characters (spec 4.1: "a small slack")."""
+
+# Data is of no use in part. Each pattern is linear: a run starts where none can go on, and no part of it gives back.
+_RUN = r"(?<![\w+/-])(?P<run>[\w+/-]{200,}+={0,2})"
+_URI = (
+    r"data:[\w.+/-]*+(?:;[\w.+=-]++)*+(?<=;base64),(?:[\w%+/=-]++|\\/)*+"
+    r"|(?<!\w)data:\w++/[\w.+-]++(?:;[\w.+=-]++)*+,[\w%+/=.~!$&*,;:@?#-]*+"
+)
+_BASE64 = re.compile(_RUN, re.ASCII)
+_DATA = re.compile(f"{_URI}|{_RUN}", re.ASCII)
+_BASE64_HAS = [re.compile(kind) for kind in ("[A-Z]", "[a-z]", "[0-9]")]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What stays of a text."""
+
+    pieces: tuple[tuple[int, int] | str, ...]
+    """Ranges of the source that stay, and the marks between them, in order."""
+    chars: int
+    """Length of the source."""
+
+    def apply(self, source: str) -> str:
+        """Return what stays of `source`, with the marks."""
+        return "".join(piece if isinstance(piece, str) else source[piece[0] : piece[1]] for piece in self.pieces)
+
+    @property
+    def gone(self) -> tuple[int, int, int]:
+        """First character that is gone, end of the last one, and how many in all."""
+        ends = [0, *(end for piece in self.pieces if not isinstance(piece, str) for end in piece), self.chars]
+        gaps = [(start, end) for start, end in zip(ends[::2], ends[1::2], strict=True) if start < end]
+        if not gaps:
+            return 0, 0, 0
+        return gaps[0][0], gaps[-1][1], sum(end - start for start, end in gaps)
+
+
+class _Item(NamedTuple):
+    """A range of the source, or the mark that stands for it."""
+
+    start: int
+    end: int
+    mark: str = ""
+    whole: bool = False
+    """Must not be cut inside."""
+    mate: tuple[int, int] | None = None
+    """The range without which this one must not stay: the other tag of a pair."""
+
+    @property
+    def size(self) -> int:
+        return len(self.mark) or self.end - self.start
+
+
+def head_tail(
+    text: str, limit: int, ref: str, *, line_limit: int | None = None, tags: Sequence[str] = ()
+) -> Cut | None:
+    """Cut `text` to `limit` characters, marks included, and each line to `line_limit`; None if nothing is to be cut.
+
+    What is balanced among the listed `tags` stays so: where one tag of a pair stays, its partner stays too.
+    """
+    window = _window(text, 0, len(text), limit, ref, line_limit or sys.maxsize, tags)
+    return Cut(_pieces(window), len(text)) if window else None
+
+
+def cut_spans(text: str, spans: Iterable[tuple[int, int, int]], ref: str, *, tags: Sequence[str] = ()) -> Cut | None:
+    """Cut each (start, end, limit) of `spans`, given in order, and leave all else; None if nothing is to be cut."""
+    items: list[_Item] = []
+    at = 0
+    for start, end, limit in spans:
+        if window := _window(text, start, end, limit, ref, sys.maxsize, tags):
+            items += _Item(at, start), *window
+            at = end
+    return Cut(_pieces([*items, _Item(at, len(text))]), len(text)) if items else None
+
+
+def _window(
+    text: str, start: int, end: int, limit: int, ref: str, line_limit: int, tags: Sequence[str]
+) -> list[_Item] | None:
+    over = end - start > limit
+    lines = list(_long_lines(text, start, end, line_limit))
+    if not over and not lines:
+        return None
+    lines.append((end, end))
+    atoms = _atoms(text, start, end, tags)
+
+    def shortened(line_limit: int) -> tuple[list[_Item], _Item]:
+        items: list[_Item] = []
+        at = start
+        for first, last in lines:
+            items += _split(at, first, atoms, elide=over)
+            at = max(first, items[-1].end if items else start)  # the end of a fence may reach into the line
+            line = _split(at, last, atoms, elide=True)
+            items += _squeeze(text, line, line_limit - 2, lambda _: LINE_MARK) if _size(line) > line_limit - 2 else line
+            at = max(last, items[-1].end)
+        kept = sum(item.size for item in items if not item.mark)
+        return items, _Item(end, end, note(end - start - kept, ref))
+
+    items, end_note = shortened(line_limit)
+    if not over and _size(items) + end_note.size >= end - start:
+        items, end_note = shortened(line_limit - end_note.size)
+    if _size(items) + end_note.size <= min(limit, end - start - 1):
+        return [*items, end_note]
+    return _squeeze(text, items, limit, lambda chars: marker(chars, ref)) if over else None
+
+
+def _long_lines(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+    """Yield each line over `limit`, without what must not be parted from its newline (two characters at most)."""
+    while end - start > limit:
+        newline = text.rfind("\n", start, start + limit + 1)
+        if newline < 0:
+            newline = text.find("\n", start, end)
+            newline = end if newline < 0 else newline
+            yield start, before(text, newline, start, end)
+        start = newline + 1
+
+
+def _atoms(text: str, start: int, end: int, names: Sequence[str]) -> list[_Item]:
+    """Return what must not be cut inside, in order: tags, and `data:` URIs and base64 runs with the mark for them."""
+
+    def widened(first: int, last: int) -> tuple[int, int]:
+        return before(text, first, start, end), after(text, last, start, end)
+
+    found = matches(text, names, start, end)
+    wide = {span: widened(*span) for span, _ in found}
+    atoms = [_Item(*wide[span], "", True, wide[mate] if mate else None) for span, mate in found]
+    pattern = _DATA if text.find("data:", start, end) >= 0 else _BASE64
+    for match in pattern.finditer(text, start, end):
+        if not match["run"] or all(kind.search(match[0]) for kind in _BASE64_HAS):
+            first, last = widened(*match.span())
+            mark = data_mark(last - first)
+            atoms.append(_Item(first, last, mark if len(mark) < last - first else "", True))
+    return sorted(atoms, key=lambda atom: atom.start)
+
+
+def _split(start: int, end: int, atoms: list[_Item], *, elide: bool) -> list[_Item]:
+    """Return the range as its atoms and what is between them."""
+    items: list[_Item] = []
+    low, high = (bisect_left(atoms, at, key=lambda atom: atom.start) for at in (start, end))
+    for atom in atoms[low:high]:
+        if atom.start < start:  # data in the line that opens a fence
+            continue
+        items += _Item(start, atom.start), atom if elide or not atom.mark else atom._replace(mark="")
+        start = atom.end
+    return [item for item in (*items, _Item(start, end)) if item.start < item.end]
+
+
+def _squeeze(text: str, items: list[_Item], room: int, mark: Callable[[int], str]) -> list[_Item]:
+    """Return head, mark, tail, and the tags between that those need, all in `room` characters."""
+    start, end = items[0].start, items[-1].end
+    due = sum(item.size for item in items if item.mate and not start <= item.mate[0] < end)
+    rest = min(room - len(mark(end - start)), _size(items) - 1) - due
+    if rest < 0:  # only for a line full of tags whose partners are elsewhere
+        return items
+    tail = _take(text, items, rest - rest // 2, tail=True)
+    head = _take(text, items, min(rest // 2, _size(tail)), tail=False)
+    first = head[-1].end if head else start
+    last = tail[0].start if tail else end
+    needed = [item for item in items if first <= item.start < last and item.mate and not first <= item.mate[0] < last]
+    return [*head, _Item(first, first, mark(last - first - _size(needed))), *needed, *tail]
+
+
+def _take(text: str, items: list[_Item], room: int, *, tail: bool) -> list[_Item]:
+    """Return the longest head or tail of `items` that fits with the partners of its tags."""
+    start, end = items[0].start, items[-1].end
+    taken: list[_Item] = []
+    for item in reversed(items) if tail else items:
+        cost = item.size
+        if item.mate:  # paid for by the partner that came first, or as due
+            ahead = start <= item.mate[0] < end and (item.mate[0] < item.start) == tail
+            cost = cost + item.mate[1] - item.mate[0] if ahead else 0
+        if cost > room:
+            if not item.whole and not item.mark:
+                taken.append(_part(text, item, room, tail=tail))
+            break
+        taken.append(item)
+        room -= cost
+    return taken[::-1] if tail else taken
+
+
+def _part(text: str, item: _Item, room: int, *, tail: bool) -> _Item:
+    """Return the head or tail of a plain range, cut at a line end if there is one near."""
+    slack = min(room // _SLACK_SHARE, _SLACK_CHARS)
+    if tail:
+        at = after(text, item.end - room, item.start, item.end)
+        newline = text.find("\n", max(at - 1, item.start), min(at + slack, item.end))
+        return item._replace(start=newline + 1 if newline >= 0 else at)
+    at = before(text, item.start + room, item.start, item.end)
+    newline = text.rfind("\n", max(at - slack, item.start), at + 1)
+    return item._replace(end=before(text, newline, item.start, item.end) if newline >= 0 else at)
+
+
+def _size(items: Iterable[_Item]) -> int:
+    return sum(item.size for item in items)
+
+
+def _pieces(items: Iterable[_Item]) -> tuple[tuple[int, int] | str, ...]:
+    pieces: list[tuple[int, int] | str] = []
+    for item in items:
+        if item.mark:
+            pieces.append(item.mark)
+        elif pieces and not isinstance(last := pieces[-1], str) and last[1] == item.start:
+            pieces[-1] = last[0], item.end
+        elif item.start < item.end:
+            pieces.append((item.start, item.end))
+    return tuple(pieces)

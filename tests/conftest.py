@@ -1,0 +1,37 @@
+"""Profiles of hypothesis, the printed seed, and the folder of shared data."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SEED = "GA_CONTEXT_SEED"
+_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+settings.register_profile("dev", max_examples=60, deadline=None, print_blob=True, suppress_health_check=_SLOW)
+settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, derandomize=False)
+settings.load_profile("dev")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose a seed for the profile "ci", the same in every worker, so that a red run can be run again."""
+    if config.getoption("--hypothesis-profile") == "ci" and config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = os.environ.setdefault(SEED, str(random.SystemRandom().randrange(2**32)))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Print the seed where it is read: at the head of the log."""
+    seed = config.getoption("--hypothesis-seed")
+    return f"hypothesis seed: {seed or 'its own; replayed from .hypothesis'}"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared facts and sessions beside the checkout; a test that needs it is skipped without it."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("no folder `shared` beside the checkout")
+    return folder

@@ -1,0 +1,444 @@
+"""The oracle can fail: small views with the fault each rule must find, and legal ones in which it finds none."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from histories import after, changed, configs, histories, operations, splits
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import faults, newest_request, relation_faults, text_faults
+
+FORMATS = ("anthropic", "openai-chat", "text")
+HALF = "half \ud800 of a pair"
+
+
+def user(*content: Any) -> dict[str, Any]:
+    """A user message: one string, or blocks."""
+    return {"role": "user", "content": content[0] if isinstance(content[0], str) else [*content]}
+
+
+def assistant(*content: Any, **keys: Any) -> dict[str, Any]:
+    """An assistant message: one string, or blocks."""
+    return user(*content) | {"role": "assistant"} | keys
+
+
+def text(words: str, **keys: Any) -> dict[str, Any]:
+    """A block of text."""
+    return {"type": "text", "text": words, **keys}
+
+
+def use(id: Any, input: Any = None, name: str = "code_run") -> dict[str, Any]:
+    """A call in the form of anthropic."""
+    return {"type": "tool_use", "id": id, "name": name, "input": {} if input is None else input}
+
+
+def result(id: Any, content: Any = "done") -> dict[str, Any]:
+    """A result in the form of anthropic."""
+    return {"type": "tool_result", "tool_use_id": id, "content": content}
+
+
+def thinking(words: str, signature: str = "s1") -> dict[str, Any]:
+    """A signed block of reasoning."""
+    return {"type": "thinking", "thinking": words, "signature": signature}
+
+
+def called(*ids: Any, arguments: Any = "{}", **keys: Any) -> dict[str, Any]:
+    """An assistant message with calls in the form of openai-chat."""
+    calls = [{"id": id, "type": "function", "function": {"name": "code_run", "arguments": arguments}} for id in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls, **keys}
+
+
+def tool(id: Any, content: str = "done") -> dict[str, Any]:
+    """A tool message of openai-chat."""
+    return {"role": "tool", "tool_call_id": id, "content": content}
+
+
+GO, OK = user("Go."), assistant("All right.")
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+ANTHROPIC_WRONG = {
+    "first role: assistant alone": ([OK], "first role is 'assistant'"),
+    "first role: assistant before user": ([OK, GO], "first role is 'assistant'"),
+    "role: system": ([{"role": "system", "content": "Be brief."}], "role 'system'"),
+    "role: none": ([GO, {"content": "x"}], "role None"),
+    "alternate: two users": ([GO, user("On.")], "a second 'user'"),
+    "alternate: two assistants": ([GO, OK, OK], "a second 'assistant'"),
+    "call: answered by text": ([GO, assistant(use("a")), user("no")], "no result for call 'a'"),
+    "call: one of two answered": ([GO, assistant(use("a"), use("b")), user(result("a"))], "no result for call 'b'"),
+    "call: answered too late": (
+        [GO, assistant(use("a")), user("x"), OK, user(result("a"))],
+        "no result for call 'a'",
+    ),
+    "result: no call before": ([user(result("a"))], "result 'a' without a call"),
+    "result: answered twice": ([GO, assistant(use("a")), user(result("a"), result("a"))], "result 'a' without a call"),
+    "result: by the assistant": ([GO, assistant(result("a"))], "a result by 'assistant'"),
+    "call: by the user": ([user(use("a"))], "a call by 'user'"),
+    "order: text first": ([GO, assistant(use("a")), user(text("So:"), result("a"))], "a result after other content"),
+    "order: text between": (
+        [GO, assistant(use("a"), use("b")), user(result("a"), text("and"), result("b"))],
+        "a result after other content",
+    ),
+    "blank: block": ([user(text("Go."), text(""))], "blank text block"),
+    "blank: white space": ([user(text(" \n"))], "blank text block"),
+    "blank: string": ([user("  ")], "blank text block"),
+    "blank: inside a result": ([GO, assistant(use("a")), user(result("a", [text("")]))], "blank text block"),
+    "empty: string": ([user("")], "blank text block"),
+    "empty: list": ([GO, {"role": "assistant", "content": []}], "empty content"),
+    "empty: missing": ([GO, {"role": "assistant"}], "empty content"),
+    "block: a string": ([user("Go.") | {"content": ["Go."]}], "no dict"),
+    "last text: string": ([GO, assistant("So ")], "ends in white space"),
+    "last text: block": ([GO, assistant(text("a "), text("b\n"))], "ends in white space"),
+    "id: dot": ([GO, assistant(use("a.b"))], "illegal id 'a.b'"),
+    "id: new line": ([GO, assistant(use("a\n"))], "illegal id"),
+    "id: empty": ([GO, assistant(use(""))], "illegal id"),
+    "id: none": ([GO, assistant(use(None))], "illegal id None"),
+    "id: repeated in a message": ([GO, assistant(use("a"), use("a"))], "repeated id 'a'"),
+    "id: repeated in the request": (
+        [GO, assistant(use("a")), user(result("a")), assistant(use("a")), user(result("a"))],
+        "repeated id 'a'",
+    ),
+    "input: string": ([GO, assistant(use("a", "{}"))], "the input of 'a' is no object"),
+    "input: list": ([GO, assistant(use("a", [1]))], "the input of 'a' is no object"),
+    "marks: five blocks": ([user(*[text("x", **MARK)] * 5)], "5 cache_control"),
+    "marks: in a result": (
+        [GO, assistant(use("a", name="x") | MARK), user(result("a", [text("x", **MARK)] * 4))],
+        "5 cache_control",
+    ),
+    "encoding: text": ([user(HALF)], "UTF-8 cannot encode"),
+    "encoding: key": ([GO, assistant(use("a", {HALF: 1}))], "UTF-8 cannot encode"),
+    "encoding: two halves": ([user("\ud83d\ude00")], "UTF-8 cannot encode"),
+    "json: bytes": ([user(text("x"), {"type": "image", "source": b"x"})], "bytes is not JSON"),
+    "json: nan": ([GO, assistant(use("a", {"n": float("nan")}))], "nan is not JSON"),
+    "json: set": ([GO, assistant(use("a", {"n": {1}}))], "set is not JSON"),
+    "shape: a string": (["Go."], "no dict"),
+}
+ANTHROPIC_LEGAL = {
+    "empty": [],
+    "one request": [GO],
+    "open call at the end": [GO, assistant(use("a"), use("b"))],
+    "results in any order": [GO, assistant(use("a"), use("b")), user(result("b"), result("a"), text("Well?"))],
+    "empty results": [
+        GO,
+        assistant(use("a"), use("b")),
+        user(result("a", ""), {"type": "tool_result", "tool_use_id": "b"}),
+    ],
+    "empty list as result": [GO, assistant(use("a")), user(result("a", []))],
+    "space before a call": [GO, assistant(text("So "), use("a"))],
+    "space in an earlier answer": [GO, assistant("So "), user("On.")],
+    "server tool": [GO, assistant({"type": "server_tool_use", "id": "a.b", "name": "web_search", "input": {}})],
+    "reasoning without text": [GO, assistant(thinking("")), user("On.")],
+    "four marks": [user(*[text("x", **MARK)] * 4)],
+    "a mark that is off": [user(*[text("x", cache_control=None)] * 5)],
+    "a key of an input": [GO, assistant(use("a", {"calls": [dict(MARK)] * 5}))],
+    "unknown block and key": [user({"type": "future", "text": ""}, text("x")) | {"zeta": 1}],
+}
+OPENAI_WRONG = {
+    "role: unknown": ([GO, {"role": "model", "content": "x"}], "role 'model'"),
+    "role: none": ([{"content": "x"}], "role None"),
+    "call: user after": ([called("a"), GO], "no result for call 'a'"),
+    "call: one of two": ([called("a", "b"), tool("a"), GO], "no result for call 'b'"),
+    "call: one of two at the end": ([called("a", "b"), tool("a")], "no result for call 'b'"),
+    "call: two messages, results after": ([called("a"), called("b"), tool("a"), tool("b")], "no result for call 'a'"),
+    "result: first": ([tool("a")], "result 'a' without a call"),
+    "result: after a user": ([called("a"), tool("a"), GO, tool("a")], "result 'a' without a call"),
+    "result: twice": ([called("a"), tool("a"), tool("a")], "result 'a' without a call"),
+    "result: other id": ([called("a"), tool("b")], "result 'b' without a call"),
+    "result: without id": ([called("a"), {"role": "tool", "content": "x"}], "result 'None' without a call"),
+    "id: repeated": ([called("a", "a")], "repeated id 'a'"),
+    "id: repeated and answered": ([called("a", "a"), tool("a"), tool("a")], "repeated id 'a'"),
+    "id: none": ([called(None)], "a call without an id"),
+    "arguments: cut": ([called("a", arguments='{"path": "x')], "arguments are not JSON"),
+    "arguments: empty": ([called("a", arguments="")], "arguments are not JSON"),
+    "arguments: two values": ([called("a", arguments="{} {}")], "arguments are not JSON"),
+    "arguments: NaN": ([called("a", arguments='{"n": NaN}')], "arguments are not JSON"),
+    "arguments: list": ([called("a", arguments="[1]")], "arguments are no object"),
+    "arguments: null": ([called("a", arguments="null")], "arguments are no object"),
+    "arguments: dict": ([called("a", arguments={})], "arguments are no string"),
+    "arguments: function_call": ([assistant("x", function_call={"name": "f", "arguments": "{"})], "are not JSON"),
+    "nothing: none": ([GO, {"role": "assistant", "content": None}], "nothing in it"),
+    "nothing: empty": ([GO, {"role": "assistant", "content": "", "tool_calls": []}], "nothing in it"),
+    "nothing: missing": ([GO, {"role": "assistant"}], "nothing in it"),
+    "encoding: text": ([user(HALF)], "UTF-8 cannot encode"),
+    "encoding: arguments": ([called("a", arguments=json.dumps({"x": HALF}, ensure_ascii=False))], "cannot encode"),
+}
+OPENAI_LEGAL = {
+    "empty": [],
+    "system alone": [{"role": "system", "content": "Be brief."}, {"role": "developer", "content": ""}],
+    "open calls at the end": [GO, called("a", "b")],
+    "assistant first": [OK, GO],
+    "results in any order": [called("a", "b"), tool("b", ""), tool("a"), GO],
+    "ids again in a later turn": [called("a"), tool("a"), called("a"), tool("a")],
+    "empty content beside calls": [called("a", content=""), tool("a")],
+    "custom call": [called() | {"tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "f", "input": "{"}}]}],
+    "refusal": [{"role": "assistant", "refusal": "No."}],
+    "audio": [{"role": "assistant", "audio": {"id": "x"}}],
+    "function_call": [
+        assistant("x", function_call={"name": "f", "arguments": "{}"}),
+        {"role": "function", "name": "f"},
+    ],
+    "a long number": [called("a", arguments='{"n": ' + "1" * 5_000 + "}")],
+    "two users": [GO, GO],
+}
+TEXT_WRONG = {
+    "role: tool": ([tool("a")], "role 'tool'"),
+    "role: none": ([{"content": "x"}], "role None"),
+    "encoding: user": ([user(HALF)], "UTF-8 cannot encode"),
+    "encoding: key": ([GO | {HALF: 1}], "UTF-8 cannot encode"),
+}
+TEXT_LEGAL = {
+    "empty": [],
+    "orphan call": [assistant("<tool_use>{}</tool_use>"), OK],
+    "orphan result": [user("<tool_result>x</tool_result>"), GO],
+    "system in the middle": [GO, {"role": "system", "content": "Be brief."}, OK],
+}
+
+
+def table(**wrong: dict[str, tuple[Any, str]]) -> list[Any]:
+    """Return one parameter set for each view of the tables."""
+    return [
+        pytest.param(view, format.replace("_", "-"), words, id=f"{format}: {name}")
+        for format, views in wrong.items()
+        for name, (view, words) in views.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("view", "format", "words"), table(anthropic=ANTHROPIC_WRONG, openai_chat=OPENAI_WRONG, text=TEXT_WRONG)
+)
+def test_faults_finds(view: Any, format: str, words: str) -> None:
+    """A view that breaks a rule is refused, and the sentence says which rule."""
+    assert any(words in fault for fault in faults(view, format)), faults(view, format)
+
+
+def legal(**views: dict[str, Any]) -> list[Any]:
+    """Return one parameter set for each legal view."""
+    return [
+        pytest.param(view, format.replace("_", "-"), id=f"{format}: {name}")
+        for format, named in views.items()
+        for name, view in named.items()
+    ]
+
+
+LEGAL = legal(anthropic=ANTHROPIC_LEGAL, openai_chat=OPENAI_LEGAL, text=TEXT_LEGAL)
+
+
+@pytest.mark.parametrize(("view", "format"), LEGAL)
+def test_faults_passes(view: Any, format: str) -> None:
+    """What the provider takes is not refused, and it is related to itself."""
+    assert faults(view, format) == []
+    assert relation_faults(view, view, format) == []
+
+
+SYSTEM, RULE = {"role": "system", "content": "Be brief."}, {"role": "developer", "content": [text("No jokes.")]}
+LONG = user("Keep this. " * 400)
+SIGNED = [GO, assistant(thinking("why", "s1"), thinking("how", "s2"), use("a")), user(result("a"))]
+PAIRED = [GO, called("a", arguments='{"n": 1}'), tool("a", "output number one"), OK, GO]
+SWAPPED = [
+    GO,
+    called("a", arguments='{"n": 1}'),
+    tool("a", "output number one"),
+    called("a", arguments='{"n": 2}'),
+    tool("a", "output number two"),
+]
+LATE = [
+    GO,
+    assistant(use("a", {"n": 1})),
+    user("Never mind."),
+    OK,
+    user(result("a", "output number one"), text("Go on, please.")),
+]
+TEXT_CALL = [
+    GO,
+    assistant("message no 0001 I look.\n<tool_use>{}</tool_use>"),
+    user("message no 0002 <tool_result>x</tool_result>"),
+    OK,
+]
+RELATION_WRONG = [
+    ("openai-chat", [SYSTEM, GO], [GO], "1 system messages became 0"),
+    ("openai-chat", [SYSTEM, RULE, GO], [RULE, SYSTEM, GO], "system message 0 was changed"),
+    ("text", [SYSTEM, GO], [{"role": "system", "content": "Be br"}, GO], "system message 0 was changed"),
+    ("openai-chat", [SYSTEM, GO], [{"content": "Be brief.", "role": "system"}, GO], "system message 0 was changed"),
+    ("anthropic", [user("Do it."), OK], [user("..."), OK], "the newest request is not in the view: 'Do it.'"),
+    ("anthropic", [GO, OK, user(text("One."), text("Two."))], [user("One.")], "not in the view: 'Two.'"),
+    ("openai-chat", [user("Do it."), OK], [OK], "not in the view: 'Do it.'"),
+    ("text", [user("Do it."), *TEXT_CALL[1:]], TEXT_CALL[1:], "not in the view: 'Do it.'"),
+    ("text", [LONG], [user("Keep this. " * 100)], "not in the view: 'Keep this."),
+    ("openai-chat", [user(f"Do {HALF} it.")], [user("Do half it.")], "not in the view"),
+    ("anthropic", SIGNED, [GO, assistant(thinking("w", "s1"), use("a")), SIGNED[2]], "signed reasoning was changed"),
+    ("anthropic", SIGNED, [GO, assistant(thinking("why", "s2"), use("a")), SIGNED[2]], "signed reasoning was changed"),
+    (
+        "anthropic",
+        [GO, assistant({"type": "redacted_thinking", "data": "xyz"}), GO],
+        [GO, assistant({"type": "redacted_thinking", "data": "xy"}), GO],
+        "signed reasoning was changed",
+    ),
+    ("anthropic", SIGNED, [GO, assistant(thinking("why", "s1"), use("a")), SIGNED[2]], "only a part"),
+    ("anthropic", SIGNED, [GO, assistant(thinking("how", "s2"), use("a")), SIGNED[2]], "only a part"),
+    ("anthropic", SIGNED, [GO, assistant(use("a")), SIGNED[2]], "reasoning of the open loop is gone"),
+    ("anthropic", [*SIGNED, OK, GO], [GO, OK, GO], "reasoning of the open loop is gone"),
+    ("anthropic", [GO, assistant(use("a", {"n": 1}))], [GO, assistant(use("a", {"n": 2}))], "last message was changed"),
+    ("anthropic", [GO, assistant(use("a"))], [GO, assistant("I stop.")], "1 calls of the last message became 0"),
+    ("openai-chat", [GO, called("a", "b")], [GO, called("a")], "2 calls of the last message became 1"),
+    (
+        "openai-chat",
+        [GO, called("a", arguments="no")],
+        [GO, called("a", arguments='{"_raw": "n"}')],
+        "last message was changed",
+    ),
+    ("text", TEXT_CALL[:2], [GO, assistant("message no 0001 I look.")], "1 calls of the last message became 0"),
+    ("openai-chat", [GO, called("a")], [], "the calls of the last message are gone"),
+    ("openai-chat", PAIRED, [GO, PAIRED[1], tool("a", "no result"), OK, GO], "in place of its result"),
+    ("openai-chat", SWAPPED, [GO, SWAPPED[1], SWAPPED[4], SWAPPED[3], SWAPPED[2]], "in place of its result"),
+    (
+        "anthropic",
+        LATE,
+        [GO, LATE[1], user(result("a", "no result"), text("Never mind.")), OK, user("Go on, please.")],
+        "in place of its result",
+    ),
+    ("text", TEXT_CALL, [GO, *TEXT_CALL[2:]], "only the result is in the view"),
+    ("text", TEXT_CALL, [GO, TEXT_CALL[1], OK], "only the call is in the view"),
+]
+
+
+@pytest.mark.parametrize(("format", "raw", "view", "words"), RELATION_WRONG)
+def test_relation_faults_finds(format: str, raw: Any, view: Any, words: str) -> None:
+    """A view that lost or altered what is protected is refused, though a provider might take it."""
+    assert any(words in fault for fault in relation_faults(raw, view, format)), relation_faults(raw, view, format)
+
+
+LATER = [assistant(thinking("x", "s3"), use("b")), user(result("b"))]
+RELATION_LEGAL = [
+    ("anthropic", [], []),
+    ("openai-chat", [SYSTEM, GO, OK, RULE, GO], [SYSTEM, RULE, GO]),
+    ("openai-chat", [{"role": "system", "content": HALF}, GO], [{"role": "system", "content": "half ? of a pair"}, GO]),
+    ("anthropic", [GO, OK, user(text("Do."), text(" "))], [user("Do.")]),
+    ("anthropic", [user("Do."), OK, user(" ")], [user("Do."), OK]),
+    ("anthropic", [user("Do.")], [user(text("Before."), text("Do."), text("<history>...</history>"))]),
+    ("anthropic", [user(f"Do {HALF}")], [user("Do half \ufffd of a pair")]),
+    ("anthropic", [*SIGNED, *LATER], [GO, *LATER]),
+    ("anthropic", [GO, assistant(thinking(HALF), use("a"))], [GO, assistant(use("a"))]),
+    ("anthropic", [GO, assistant(use("a:b", {"n": 1}))], [GO, assistant(text("So."), use("a_b", {"n": 1}))]),
+    ("anthropic", [GO, assistant(use("a", "no json"))], [GO, assistant(use("a", {"_raw": "no json"}))]),
+    ("openai-chat", [GO, called("a", arguments="")], [GO, called("a")]),
+    ("openai-chat", [GO, called("a", arguments="no")], [GO, called("a", arguments='{"_raw": "no"}')]),
+    ("openai-chat", SWAPPED, [GO, *SWAPPED[3:]]),
+    ("openai-chat", PAIRED, [GO, PAIRED[1], tool("a", "output number one ...[9 gone]..."), OK, GO]),
+    ("anthropic", LATE, [GO, LATE[1], user(result("a", "output number one"), text("Never mind.")), OK, LATE[4]]),
+    ("text", TEXT_CALL, [GO, OK]),
+    ("text", TEXT_CALL, TEXT_CALL),
+]
+
+
+@pytest.mark.parametrize(("format", "raw", "view"), RELATION_LEGAL)
+def test_relation_faults_passes(format: str, raw: Any, view: Any) -> None:
+    """What eviction, merging, a repair and our own block do is no loss."""
+    assert relation_faults(raw, view, format) == []
+
+
+def test_a_request_over_the_budget_may_be_cut_when_the_report_says_so() -> None:
+    """Step iii of promise 3 leaves the head of a request of more than 2,000 characters and all of a shorter one."""
+    cut = [user("Keep this. " * 100 + "...[3300 gone]...")]
+    assert relation_faults([LONG], cut, "text", request_cut=True) == []
+    assert relation_faults([user("Keep this. " * 150)], cut, "text", request_cut=True) != []
+    assert relation_faults([LONG], [user("...")], "text", request_cut=True) != []
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ([GO, OK], ["Go."]),
+        (TEXT_CALL, ["Go."]),
+        ([*TEXT_CALL[:3], user("On.")], ["On."]),
+        ([OK], []),
+        ([GO, assistant("a `<tool_use>` tag"), user("On.")], None),
+        ([GO, user("<tool_result>x</tool_result>")], None),
+    ],
+)
+def test_newest_request_of_the_text_format(raw: Any, expected: list[str] | None) -> None:
+    """The message right after a call is its result; where code or an orphan leaves doubt there is no answer."""
+    assert newest_request(raw, "text") == expected
+
+
+PAIR = "message no 0001 <thinking>" + "so " * 300 + "</thinking> end"
+OPEN = "message no 0002 <thinking>" + "so " * 300
+TEXT_TAGS = [
+    ("whole", PAIR, PAIR, 0),
+    ("cut inside", PAIR, "message no 0001 <thinking>so so...[800 gone]...so</thinking> end", 0),
+    ("cut away", PAIR, "message no 0001 ...[900 gone]... end", 0),
+    ("opener lost", PAIR, "message no 0001 ...[800 gone]...so</thinking> end", 1),
+    ("closer lost", PAIR, "message no 0001 <thinking>so so...[800 gone]...", 1),
+    ("unclosed before", OPEN, "message no 0002 <thinking>so...[800 gone]...so", 0),
+    ("another name added", OPEN, "message no 0002 <thinking>so...[800 gone]...<think>so", 1),
+    ("closer before opener", PAIR, "message no 0001 </thinking>...[800 gone]...<thinking> end", 1),
+    ("with our block", PAIR, PAIR + "\n<history>[1] looked</history>", 0),
+    ("with a torn block", PAIR, PAIR + "\n<history>[1] looked", 1),
+    ("code kept", "message no 0003 `<think>` " + "x" * 900, "message no 0003 `<think>` x...[800 gone]...", 0),
+]
+
+
+@pytest.mark.parametrize(("raw", "cut", "count"), [case[1:] for case in TEXT_TAGS], ids=[case[0] for case in TEXT_TAGS])
+def test_text_faults(raw: str, cut: str, count: int) -> None:
+    """A cut leaves balanced what was balanced and adds no lone tag."""
+    assert len(text_faults([user(raw), user("message no 0009: another")], [user(cut)])) == count
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(data=st.data())
+def test_a_history_without_troubles_has_no_fault(format: str, data: st.DataObject) -> None:
+    """The oracle accepts every calm session: no rule is stricter than what a faultless loop sends."""
+    history = data.draw(histories(format, troubles=False))
+    assert faults(history, format) == []
+    assert relation_faults(history, history, format) == []
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(data=st.data())
+def test_the_oracle_judges_every_history(format: str, data: st.DataObject) -> None:
+    """No history, however broken, stops the oracle, none is changed by it, and none lacks what itself holds."""
+    history = data.draw(histories(format))
+    before = copy.deepcopy(history)
+    assert all(isinstance(fault, str) for fault in faults(history, format) + relation_faults(history, [], format))
+    assert text_faults(history, history) == []
+    assert history == before
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(data=st.data())
+def test_splits_are_growing_prefixes(format: str, data: st.DataObject) -> None:
+    """The calls of a session see more of the history each time, its own objects, and at last the whole."""
+    history = data.draw(histories(format, max_turns=4))
+    prefixes = data.draw(splits(history))
+    lengths = [len(prefix) for prefix in prefixes]
+    assert lengths == sorted(set(lengths)) and prefixes[-1] == history
+    assert all(a is b for prefix in prefixes for a, b in zip(prefix, history, strict=False))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(data=st.data())
+def test_operations_lose_nothing_of_the_history(format: str, data: st.DataObject) -> None:
+    """What the caller has and what is still to come is the history, but for what the caller changed; no dict is."""
+    history = data.draw(histories(format, max_turns=4))
+    before = copy.deepcopy(history)
+    raw: list[Any] = []
+    rest = list(history)
+    for operation in data.draw(operations(format)):
+        raw, rest = after(operation, raw, rest, raw)
+        assert len(raw) + len(rest) == len(history)
+    assert history == before
+
+
+@given(configs())
+def test_configs_are_plain_data(config: Any) -> None:
+    """A drawn configuration is JSON, and its smaller border is never above the larger."""
+    assert json.loads(json.dumps(config)) == config
+    assert config["compact"].get("keep_recent_on_eviction", 0) <= config["compact"]["keep_recent"]
+
+
+def test_changed_keeps_the_message_it_was_given() -> None:
+    """A caller's change makes a new dict, for a string and for blocks."""
+    assert changed(GO, "!")["content"] == "Go.!" and GO["content"] == "Go."
+    assert changed(user(text("a"), text("b")), "c")["content"][-1] == text("c")

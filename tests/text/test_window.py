@@ -1,0 +1,187 @@
+"""Head and tail stay, the marker between is within the limit, and nothing that belongs together is parted."""
+
+import re
+import time
+
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ga_context.text.marker import LINE_MARK, marker
+from ga_context.text.window import Cut, cut_spans, head_tail
+
+REF = "0123456789abcdef"
+ESCAPE = re.compile(r"\\(?:u[dD][89ab][0-9a-f]{2}\\u[dD][c-f][0-9a-f]{2}|u[0-9a-f]{4}|.)", re.DOTALL)
+PARTS = [
+    "a", "b ", "\n", "\r\n", "word and word\n", "x" * 50, "<a>", "</a>", "<b>", "</b>", "`", "\n```\n", "\n~~~",
+    "\\", "\\n", "\\u00e9", "\\ud83d\\ude00", "é", "e\u0301", "👨‍👩‍👧", "🇩🇪", "\U0001f1e9", "\u0600",
+    "\ud83d", "\ude00", "\u0301" * 5, "\u200d", "한국", "\u1100\u1161\u11a8", "क्ष", "data:a/b,x",
+    " data:image/png;base64," + "aB3d" * 30 + " ", "aB3/" * 60 + " ",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PARTS), min_size=20, max_size=120).map("".join)
+LIMITS = st.sampled_from([100, 150, 400])
+
+
+def lone_tags(text, name):
+    """Count the tags without partner."""
+    opened = lone = 0
+    for match in re.finditer(f"<(/?){name}>", text):
+        if not match[1]:
+            opened += 1
+        elif opened:
+            opened -= 1
+        else:
+            lone += 1
+    return opened + lone
+
+
+def ranges(cut):
+    """Return the kept ranges."""
+    return [piece for piece in cut.pieces if not isinstance(piece, str)]
+
+
+def test_head_marker_tail():
+    """Half of what the marker leaves for each side."""
+    cut = head_tail("a" * 500 + "b" * 500, 200, REF)
+    assert cut == Cut(((0, 68), marker(864, REF), (932, 1000)), 1000)
+    assert cut.apply("a" * 500 + "b" * 500) == "a" * 68 + marker(864, REF) + "b" * 68
+    assert cut.gone == (68, 932, 864)
+
+
+def test_within_the_limit_nothing_is_cut():
+    """Size decides, whatever the text says."""
+    assert head_tail("x" * 200, 200, REF) is None
+    assert head_tail(marker(5, REF) * 3, 400, REF) is None
+    assert head_tail("a\n" * 50, 100, REF, line_limit=100) is None
+
+
+def test_cuts_prefer_line_ends():
+    """Both sides hold whole lines where a line end is near."""
+    text = "".join(f"line {number:03}\n" for number in range(400))
+    head, tail = re.split(r"\n\[.*\]\n", head_tail(text, 1000, REF).apply(text))
+    assert re.search("line [0-9]{3}$", head)
+    assert re.match("line [0-9]{3}\n", tail)
+    assert len(head) <= len(tail)
+
+
+def test_long_lines():
+    """A long line keeps both ends around a short mark; the reference is at the end."""
+    text = "short\n" + "a" * 300 + "z\nshort\n"
+    out = head_tail(text, 1000, REF, line_limit=120).apply(text)
+    assert out.split("\n")[:3] == ["short", "a" * 50 + LINE_MARK + "a" * 50 + "z", "short"]
+    assert out.endswith("\n\n[200 characters omitted where marked; recall ref 0123456789abcdef]")
+
+
+def test_a_line_just_over():
+    """A line that is one too long gives way to the note as well."""
+    cut = head_tail("a" * 301, 1000, REF, line_limit=300)
+    out = cut.apply("a" * 301)
+    assert len(out) < 301
+    assert REF in out.split("\n")[1]
+    assert LINE_MARK in out.split("\n")[0]
+
+
+def test_data_goes_whole_and_alone_if_that_is_enough():
+    """The rest of the text is untouched."""
+    text = '<img src="data:image/png;base64,' + "iVBORw0KGgo/" * 100 + '=="> and words ' * 1 + "aB3-" * 100 + " end"
+    out = head_tail(text, 400, REF).apply(text)
+    assert out == (
+        '<img src="[data: 1224 characters omitted]"> and words [data: 400 characters omitted] end'
+        "\n[1624 characters omitted where marked; recall ref 0123456789abcdef]"
+    )
+
+
+@pytest.mark.parametrize("unit", ["x", "0123456789", "ab", "word ", "metadata: "])
+def test_what_is_no_data(unit):
+    """A long run of one kind of character is text."""
+    (first, _), _, (_, last) = head_tail(unit * 2000, 400, REF).pieces
+    assert (first, last) == (0, len(unit) * 2000)
+
+
+def test_one_cluster_larger_than_the_limit():
+    """It goes whole."""
+    text = "e" + "\u0301" * 5000
+    assert head_tail(text, 200, REF).apply(text) == marker(5001, REF)
+
+
+@pytest.mark.parametrize(
+    "unit", ["🇩🇪", "👨‍👩‍👧", "e\u0301", "\ud83d\ude00", "\r\n", "\\n", "\\ud83d\\ude00", "\\\\", "\u1100\u1161\u11a8"]
+)
+@pytest.mark.parametrize("shift", ["", " ", "ab"])
+def test_units_stay_whole(unit, shift):
+    """A text of nothing but one unit is cut between them."""
+    text = shift + unit * 400
+    for start, end in ranges(head_tail(text, 150, REF)):
+        assert (start - len(shift)) % len(unit) == 0 or start == 0
+        assert (end - len(shift)) % len(unit) == 0
+
+
+def test_a_tag_keeps_its_partner():
+    """Two large pairs, each cut in the middle, stay two pairs."""
+    text = f"<a>{'x' * 500}</a><b>{'y' * 500}</b>"
+    out = head_tail(text, 200, REF, tags=["a", "b"]).apply(text)
+    assert re.fullmatch(r"<a>x+\n\[.*\]\n</a><b>y+</b>", out)
+    assert len(out) <= 200
+
+
+def test_a_fence_keeps_its_end():
+    """Else the tag that it shows would become a lone one."""
+    text = f"```\n<a>{'x' * 500}\n```\n{'y' * 500}<a>1</a>"
+    out = head_tail(text, 200, REF, tags=["a"]).apply(text)
+    assert re.fullmatch(r"```\n<a>x+\n\[.*\]\n\n```\ny+<a>1</a>", out)
+
+
+def test_spans_are_cut_and_all_else_stays():
+    """Each span has its own limit and marker."""
+    text = "<a>" + "x" * 500 + "</a> keep <a>" + "y" * 100 + "</a><a>" + "z" * 500 + "</a>"
+    spans = [(match.start(1), match.end(1), 200) for match in re.finditer("<a>(.*?)</a>", text)]
+    out = cut_spans(text, spans, REF).apply(text)
+    assert re.fullmatch(r"<a>x+\n\[.*\]\nx+</a> keep <a>y{100}</a><a>z+\n\[.*\]\nz+</a>", out)
+    assert [len(content) for content in re.findall("<a>(.*?)</a>", out, re.DOTALL)] == [200, 100, 200]
+    assert cut_spans(text, spans[1:2], REF) is None
+
+
+@settings(max_examples=300)
+@given(TEXTS, LIMITS, st.sampled_from([None, 100, 200]), st.sampled_from([(), ("a", "b")]))
+def test_every_cut_keeps_its_promises(text, limit, line_limit, tags):
+    """Within both limits, shorter, with the reference, in order, no unit parted, no tag made lone."""
+    cut = head_tail(text, limit, REF, line_limit=line_limit, tags=tags)
+    long_line = line_limit and any(len(line) > line_limit for line in text.split("\n"))
+    assert (cut is None) == (len(text) <= limit and not long_line)
+    if cut is None:
+        return
+    out = cut.apply(text)
+    assert len(out) <= min(limit, len(text) - 1)
+    assert REF in out
+    assert not line_limit or tags or all(len(line) <= line_limit for line in out.split("\n"))
+    edges = [edge for kept in ranges(cut) for edge in kept]
+    assert edges == sorted(edges)
+    assert sum(end - start for start, end in ranges(cut)) + cut.gone[2] == len(text)
+    clusters = {0, *(match.end() for match in regex.finditer(r"\X", text))}
+    assert clusters.issuperset(edges)
+    assert not any(match.start() < edge < match.end() for match in ESCAPE.finditer(text) for edge in edges)
+    assert not any(re.match("[\ud800-\udbff][\udc00-\udfff]", text[max(edge - 1, 0) :]) for edge in edges if edge)
+    assert all(lone_tags(out, name) <= lone_tags(text, name) for name in tags)
+    assert "aB3d" not in out or len(text) <= limit
+
+
+@given(st.text("ab \n", min_size=101, max_size=600), LIMITS)
+def test_the_tail_is_never_shorter_than_the_head(text, limit):
+    """Snapping to line ends included; and no more room is given away than snapping needs."""
+    if cut := head_tail(text, limit, REF):
+        head, tail = re.split(r"\n\[.*\]\n", cut.apply(text))
+        assert len(head) <= len(tail)
+        assert len(cut.apply(text)) >= limit - 3 - (limit // 2) * 2 // 10
+
+
+@pytest.mark.parametrize(
+    "unit", ["words and words\n", "x", "你好", "aB3d", "\\", "\\n", "e\u0301", "👨‍👩‍👧", "data:", "\u0301", "\n"]
+)
+def test_two_megabytes(unit):
+    """Time is linear in the length, whatever the text."""
+    text = unit * (2_000_000 // len(unit))
+    started = time.perf_counter()
+    cut = head_tail(text, 20_000, REF, line_limit=1280)
+    assert time.perf_counter() - started < 2
+    assert len(cut.apply(text)) <= 20_000
