@@ -50,7 +50,7 @@ def results_end(state: State, index: int) -> int:
     end = index + 1
     if state.fmt.merges or state.fmt.tagged:
         return end + (end < len(state.rows) and state.rows[end].has("result"))
-    while end < len(state.rows) and state.rows[end].side == "tool":
+    while end < len(state.rows) and state.rows[end].side == "tool" and state.rows[end].blocks[0].id is not None:
         end += 1
     return end
 

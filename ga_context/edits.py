@@ -176,10 +176,10 @@ def _cut(state: State, turn: Turn, block: Block, edit: CutTexts) -> Block:
     texts = dict(state.fmt.texts(block))
     earlier = dict(block.cuts)
     for path, cut in edit.cuts:
-        part = ".".join(map(str, (block.index, *path)))
+        part = ".".join(map(str, (block.index, *path))) if not block.ours else None
         if path in texts:
             text = texts[path]
-            before, after = len(earlier[path].apply(text)) if path in earlier else len(text), len(cut.apply(text))
+            before, after = block.text_chars(path, text), len(cut.apply(text))
             ref, (start, end, _) = state.archive.put(text), cut.gone
         else:
             data = next(data for at, _, data in state.fmt.payloads(block) if at == path)

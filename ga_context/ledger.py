@@ -28,22 +28,20 @@ def enter_placed(state: State, incoming: Incoming) -> None:
     results = bool(state.pairs) and state.pairs[-1][0] == ordinal or incoming.side == "tool"
     user_side = incoming.side in ("user", "tool")
     state.mark(messages=ordinal + 1, with_results=results, user_last=user_side)
-    request = _request(state, incoming) if incoming.side == "user" else None
+    request = _request(state, incoming, results) if incoming.side == "user" else None
     if request is not None:
         text = f"[user] {request}"[:LINE_CHARS]
         state.lines.append(Line(ordinal, state.marks.responses, text, request=True))
         state.mark(request=ordinal)
 
 
-def _request(state: State, incoming: Incoming) -> str | None:
+def _request(state: State, incoming: Incoming, results: bool) -> str | None:
     """Return the first line of the user's own text in a message, or None when it holds none."""
-    if state.fmt.tagged and state.pairs and state.pairs[-1][0] == state.marks.messages:
+    if state.fmt.tagged and results:
         return None
     texts = [text for block in incoming.blocks if block.kind == "text" for _, text in state.fmt.texts(block)]
     said = next((text for text in texts if text.strip()), None)
-    if said is not None:
-        return first_line(said, LINE_CHARS)
-    return "(no text)" if any([block.kind == "payload" for block in incoming.blocks]) else None
+    return first_line(said, LINE_CHARS) if said is not None else None
 
 
 def _enter_response(state: State, incoming: Incoming, summary_chars: int) -> None:

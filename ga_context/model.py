@@ -66,6 +66,11 @@ class Block:
         """True for the anchor and for placeholders."""
         return self.index < 0
 
+    def text_chars(self, path: Path, text: str) -> int:
+        """Return the characters of a text of ``base`` as it is sent."""
+        cut = next((cut for at, cut in self.cuts if at == path), None)
+        return len(text) if cut is None else len(cut.apply(text))
+
 
 @dataclass(frozen=True, slots=True)
 class Incoming:

@@ -38,11 +38,14 @@ STAGES: tuple[Stage, ...] = (
     weigh,
     compact,
     evict,
-    shorten,
-    evict_protected,
-    shorten_request,
     repair,
     lead,
+    shorten,
+    evict_protected,
+    repair,
+    lead,
+    shorten,
+    shorten_request,
     anchor,
 )
 """Stages 1, 2, 3, 3b and 4 of the report; repair also makes valid what came in, before anything is measured."""

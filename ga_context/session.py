@@ -19,6 +19,7 @@ from ga_context.reading import as_list, read_all
 from ga_context.report import Report
 from ga_context.stages.truncate import cut_output
 from ga_context.state import State
+from ga_context.text.clean import encodable
 from ga_context.text.size import json_text
 
 UNDECIDED = "openai-chat"
@@ -117,6 +118,7 @@ class ContextSession:
     def update_key_info(self, text: str) -> None:
         """Replace the key_info block of the anchor; an empty text clears it."""
         with self._lock:
+            text = encodable(text)
             self._stale |= text != self._state.marks.key_info
             self._state.mark(key_info=text)
 

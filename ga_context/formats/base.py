@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ga_context.errors import InvalidMessages
 from ga_context.model import Block, Incoming, Kind, Message, Path, Row, Side, put
+from ga_context.text.clean import encodable, is_encodable
 from ga_context.text.size import json_chars, json_text
 
 
@@ -224,13 +225,21 @@ class Format:
 
 
 def parsed(arguments: Any) -> Any:
-    """Return JSON text as data, or the text itself when it is none (or nested too deep to read)."""
+    """Return JSON text as data, or the text itself when it is none (or nested too deep to read).
+
+    Half an emoji can hide in a JSON escape; what comes out can be encoded.
+    """
     if not isinstance(arguments, str):
         return arguments
     try:
-        return json.loads(arguments)
+        data = json.loads(arguments, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return arguments
+    return data if "\\u" not in arguments or is_encodable(data) else encodable(data)
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
 
 
 DEPTH_LIMIT = 200

@@ -53,7 +53,7 @@ def _pass(state: State, turn: Turn, keep_recent: int) -> list[Edit]:
     edits: list[Edit] = []
     for index in range(start, len(state.rows)):
         row = state.rows[index]
-        if row.last >= border or row.side == "system":
+        if row.last >= border or row.side == "system" or index == len(state.rows) - 1 and row.has("call"):
             continue
         for place, block in enumerate(row.blocks):
             if block.kind != "reasoning" or index != open_loop:
@@ -78,7 +78,11 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
         edits.append(Swap(index, place, new, "compact", "old anchor", block.note))
     if block.ordinal == state.marks.request and block.kind != "result":
         return edits
-    cuts = [(path, cut) for path, text in fmt.texts(block) if (cut := _cut(state, turn, block, text)) is not None]
+    cuts = []
+    for path, text in fmt.texts(block):
+        cut = _cut(state, turn, block, text)
+        if cut is not None and len(cut.apply(text)) < block.text_chars(path, text):
+            cuts.append((path, cut))
     for path, kind, data in fmt.payloads(block):
         cuts.append((path, Cut((payload_note(kind, state.archive.ref(payload_bytes(data))),), 0)))
     if cuts:

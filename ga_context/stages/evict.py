@@ -153,12 +153,13 @@ def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], rea
     blocks = [at for unit in gone for at in unit.blocks]
     edits: list[Edit] = []
     going = {unit.blocks for unit in gone}
+    splits = turn.config.evict.unit == "message" and not state.fmt.tagged
     for unit in found:
         if unit.blocks in going or unit.side == "system":
             continue
         if unit.side != "assistant" or unit.mandatory:
             break
-        results = _results(state, unit) if turn.config.evict.unit == "message" else []
+        results = _results(state, unit) if splits else []
         blocks += [at for at in unit.blocks if at not in results]
         for at in results:
             edits.extend(tell(state, *at))

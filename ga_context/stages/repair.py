@@ -24,7 +24,7 @@ def repair(state: State, turn: Turn) -> list[Edit]:
     for index in range(start, len(state.rows)):
         row = state.rows[index]
         if state.fmt.is_void(row):
-            edits.extend([_dropped(index, place, "nothing in the message") for place in range(len(row.blocks))])
+            edits.extend([_dropped(index, place, "nothing in it") for place in range(len(row.blocks))])
             continue
         for place, block in enumerate(row.blocks):
             edits.extend(_mended(state, index, place, block))
@@ -58,10 +58,10 @@ def tell(state: State, index: int, place: int) -> list[Edit]:
     row, block = state.rows[index], state.rows[index].blocks[place]
     head, made = state.fmt.speech(told(state, block))
     made = replace(made, ordinal=block.ordinal, index=block.index)
-    reason = "a result without a call, told as text"
+    reason = "a result without its call" if block.id is None else "a result whose call was evicted"
     if row.side == "user":
-        return [Swap(index, place, made, "repair", reason)]
-    return [_dropped(index, place, "a result without a call"), Insert(index, 0, made, "repair", reason, head=head)]
+        return [Swap(index, place, made, "repair", f"{reason}, told as text")]
+    return [_dropped(index, place, reason), Insert(index, 0, made, "repair", f"{reason}, told as text", head=head)]
 
 
 def _dropped(index: int, place: int, reason: str) -> Swap:

@@ -54,10 +54,8 @@ def shorten_request(state: State, turn: Turn) -> list[Edit]:
 def _texts(state: State) -> Iterator[Candidate]:
     for index, row in enumerate(state.rows):
         for place, block in enumerate(row.blocks):
-            cuts = dict(block.cuts)
             for path, text in state.fmt.texts(block):
-                chars = len(cuts[path].apply(text)) if path in cuts else len(text)
-                yield Candidate(chars, index, place, path, text)
+                yield Candidate(block.text_chars(path, text), index, place, path, text)
 
 
 def _block(state: State, one: Candidate) -> Block:
