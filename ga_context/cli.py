@@ -6,16 +6,17 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ga_context import __version__
-from ga_context.config import ContextConfig, Origin, json_schema, layered, merge, parse_set, tables
+from ga_context.config import ContextConfig, Origin, json_schema, layered
 from ga_context.errors import ConfigError
 from ga_context.replay.play import Played, play_file, sum_up
 from ga_context.replay.readers import SUFFIXES, find
+from ga_context.sources import merge, parse_set, tables
 
 try:
     import click
@@ -59,14 +60,14 @@ def settings(command: Command) -> Command:
 
 
 def configuration(
-    path: Path | None, generic_agent: bool, overrides: tuple[str, ...]
+    path: Path | None, generic_agent: bool, overrides: tuple[str, ...], preset: Mapping[str, Any] | None = None
 ) -> tuple[ContextConfig, list[Origin]]:
-    """Build the configuration that the options of `settings` ask for."""
+    """Build the configuration that the options of `settings` ask for; `preset` is laid over the defaults first."""
     given: dict[str, Any] = {}
     try:
         for text in overrides:
             given = merge(given, tables(parse_set(text)))
-        return layered(path, given, generic_agent=generic_agent)
+        return layered(path, given, generic_agent=generic_agent, preset=preset)
     except ConfigError as error:
         raise WrongConfig(str(error)) from None
 
@@ -213,10 +214,9 @@ def _toml(value: Any) -> str:
 @settings
 def demo(turns: int, out: Path | None, path: Path | None, generic_agent: bool, overrides: tuple[str, ...]) -> None:
     """Watch an agent at work behind the pipeline; it needs no key and no network."""
-    from ga_context.demo import run
+    from ga_context.demo import PRESET, run
 
-    chosen = configuration(path, generic_agent, overrides)[0] if path or generic_agent or overrides else None
-    run(turns, out, console=Console(), config=chosen)
+    run(turns, out, console=Console(), config=configuration(path, generic_agent, overrides, PRESET)[0])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -12,10 +13,10 @@ from ga_context import ContextConfig, ContextSession
 from ga_context.demo import screen, tools
 from ga_context.demo.agent import Agent
 
-__all__ = ["DEFAULT_TURNS", "run"]
+__all__ = ["DEFAULT_TURNS", "PRESET", "run"]
 
 DEFAULT_TURNS = 60
-WINDOW_TOKENS = 10_000
+PRESET: dict[str, dict[str, Any]] = {"budget": {"window_tokens": 10_000}}
 """A small window, so that every stage has work within a few turns."""
 FILE_NAME = "ga-context-demo.json"
 
@@ -33,7 +34,7 @@ def run(
     """
     if turns < 1:
         raise ValueError(f"`turns` must be 1 or more; got {turns}")
-    config = config or ContextConfig(budget={"window_tokens": WINDOW_TOKENS})
+    config = config or ContextConfig(**PRESET)
     recording = out or _default_folder() / FILE_NAME
     recording.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="ga-context-demo-") as folder:

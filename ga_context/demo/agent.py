@@ -1,54 +1,18 @@
-"""An agent loop with a scripted policy in the model's place.
-
-The policy keeps nothing but its place in the plan. Whatever else it needs (file names, the culprit, what it noted forty
-turns ago) it reads in the view it is given, as a model would: a fact that has left the view is a fact it does not know.
-"""
+"""The agent loop: view, reply, tool results, and again; and what the run shows about memory."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from ga_context import Action, ContextSession, Report
 from ga_context.demo import tools
+from ga_context.demo.policy import Message, Policy, newest_text, text_of
+from ga_context.demo.script import REQUEST
 from ga_context.memory import TITLE
-
-Message = dict[str, Any]
-Call = tuple[str, dict[str, str]]
-
-NOT_IN_VIEW = "(not in view)"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One reply of the policy; `$names` in its texts are looked up in the view when its turn comes."""
-
-    think: str
-    calls: tuple[Call, ...] = ()
-    summary: str = ""
-    quote: int = 0
-    """Lines of the newest results to think about at length."""
-    change: str = ""
-    """Key of FIXES: `$content` is then the file just read, with this change made."""
-    then: str = ""
-    """What the user says next, after a reply without calls."""
-
-
-@dataclass(frozen=True, slots=True)
-class Each:
-    """Steps done once for every match of a pattern in the newest results; `$item` is what matched."""
-
-    pattern: str
-    steps: tuple[Step, ...]
-
-
-Plan = tuple[Step | Each, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,64 +48,6 @@ class Proof:
 
 
 @dataclass(slots=True)
-class Policy:
-    """Stands in for the model: turns a view into the next reply."""
-
-    queue: deque[tuple[Step | Each, str]] = field(default_factory=lambda: deque((step, "") for step in OPENING))
-    asked: int = 0
-    """Facts looked up so far."""
-    found: int = 0
-    calls: int = 0
-
-    def reply(self, view: Sequence[Message], left: int) -> tuple[Message, str]:
-        """Write the next assistant message.
-
-        Args:
-            view: The prepared messages, all the policy ever sees.
-            left: Replies still to come, this one included.
-
-        Returns:
-            The message, and what the user says to it ("" when nothing).
-        """
-        step, item = self._next_step(view, left)
-        known = {**self._facts(step, view), "item": item, "content": _edited(step, item, view)}
-        blocks: list[Message] = [{"type": "text", "text": _spoken(step, known, view)}]
-        for tool, arguments in step.calls:
-            self.calls += 1
-            filled = {name: Template(text).substitute(known) for name, text in arguments.items()}
-            blocks.append({"type": "tool_use", "id": f"call_{self.calls:03d}", "name": tool, "input": filled})
-        return {"role": "assistant", "content": blocks}, step.then
-
-    def _next_step(self, view: Sequence[Message], left: int) -> tuple[Step, str]:
-        if left <= len(CLOSING):
-            return CLOSING[-left], ""
-        while True:
-            if not self.queue:
-                self.queue.extend((step, "") for step in LOOKING_ON)
-            step, item = self.queue.popleft()
-            if isinstance(step, Step):
-                return step, item
-            matches = dict.fromkeys(re.findall(step.pattern, _newest(view), re.MULTILINE))
-            self.queue.extendleft([(inner, match) for match in matches for inner in step.steps][::-1])
-
-    def _facts(self, step: Step, view: Sequence[Message]) -> dict[str, str]:
-        """Look up the facts that the step's texts name."""
-        texts = [step.think, step.summary, *(text for _, arguments in step.calls for text in arguments.values())]
-        named = dict.fromkeys(name for text in texts for name in Template(text).get_identifiers() if name in FACTS)
-        return {name: self._fact(FACTS[name], view) for name in named}
-
-    def _fact(self, pattern: str, view: Sequence[Message]) -> str:
-        """Give the newest statement of a fact in what the user, the tools or the anchor say."""
-        self.asked += 1
-        for message in reversed(view):
-            hits = re.findall(pattern, _text(message)) if message["role"] == "user" else []
-            if hits:
-                self.found += 1
-                return str(hits[-1])
-        return NOT_IN_VIEW
-
-
-@dataclass(slots=True)
 class Agent:
     """The loop: view, reply, tool results, and again."""
 
@@ -166,7 +72,7 @@ class Agent:
                 self.messages.append({"role": "user", "content": results})
             elif left > 1:
                 self.messages.append(_user_says(said or "Go on."))
-            yield Turn(self.session.report, _main_arguments(reply), "" if results else _text(reply), anchor)
+            yield Turn(self.session.report, _main_arguments(reply), "" if results else text_of(reply), anchor)
 
     def _result(self, block: Message) -> Message:
         text, failed = tools.call(self.root, block["name"], block["input"])
@@ -205,21 +111,9 @@ def _user_says(text: str) -> Message:
     return {"role": "user", "content": [{"type": "text", "text": text}]}
 
 
-def _text(message: Message) -> str:
-    """All text of a message that a model would read."""
-    content = message["content"]
-    if isinstance(content, str):
-        return content
-    return "\n".join(_text(block) if block["type"] == "tool_result" else block.get("text", "") for block in content)
-
-
-def _newest(view: Sequence[Message]) -> str:
-    return _text(view[-1])
-
-
 def _anchor(view: Sequence[Message]) -> str:
     """The anchor at the end of the newest message, "" where there is none."""
-    title, rest = _newest(view).rpartition(TITLE)[1:]
+    title, rest = newest_text(view).rpartition(TITLE)[1:]
     return title + rest
 
 
@@ -244,22 +138,6 @@ def _as_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def _edited(step: Step, item: str, view: Sequence[Message]) -> str:
-    """The file just read, without its line numbers and with the step's change made."""
-    if not step.change:
-        return ""
-    old, new = FIXES[step.change.replace("$item", item)]
-    lines = re.findall(r"^ *\d+ \| ?(.*)$", _newest(view), re.MULTILINE)
-    return "\n".join(lines).replace(old, new) + "\n"
-
-
-def _spoken(step: Step, known: dict[str, str], view: Sequence[Message]) -> str:
-    quoted = "\n".join(_newest(view).splitlines()[: step.quote])
-    thought = Template(step.think).substitute(known) + (f"\nWhat I have before me:\n{quoted}" if quoted else "")
-    said = f"<thinking>{thought}</thinking>" if step.calls else thought
-    return f"{said}\n<summary>{Template(step.summary).substitute(known)}</summary>" if step.summary else said
-
-
 def _main_arguments(reply: Message) -> tuple[tuple[str, str], ...]:
     uses = [block for block in reply["content"] if block["type"] == "tool_use"]
     return tuple((block["name"], _first_line(next(iter(block["input"].values())))) for block in uses)
@@ -267,231 +145,3 @@ def _main_arguments(reply: Message) -> tuple[tuple[str, str], ...]:
 
 def _first_line(text: str) -> str:
     return text.strip().splitlines()[0]
-
-
-# The script. Facts are stated once by a tool, noted with update_working_checkpoint, and from then on read in the view.
-
-FACTS = {
-    "culprit": r"culprit: ([a-z]+-\d)",
-    "build": r"since build: (\d+)",
-    "first": r"first failure: (\d[\d-]+ \d\d:\d\d:\d\d)",
-    "pool": r"old pool_size: (\d+)",
-    "hit": r"customers hit: (\d+)",
-}
-
-FIXES = {
-    "parse": (r"\d{1,3}", r"\d+"),
-    "hours": (" % 12", ""),
-    "rank": ("(pair[1], pair[0])", "(-pair[1], pair[0])"),
-    "pool": ("pool_size = 2\n", "pool_size = 20\n"),
-}
-
-REQUEST = """\
-Last night's report names orders-1 as the host with the most errors, but the complaints are all about payments.
-Find out which host really fails and since when, repair the logaudit package so that all its tests pass, and write
-what you found to FINDINGS.md. Never edit anything in logs/. If you change a setting, note its old value first."""
-
-SECOND_REQUEST = """\
-Good. Now the customers: who was hit, and how often? Go through the day hour by hour as well and tell me whether
-anything of the kind began before the rollout. Then bring FINDINGS.md up to date."""
-
-COUNT_BY_HOUR = """\
-# errors of $item by hour
-import collections, pathlib
-lines = pathlib.Path("logs/$item.log").read_text().splitlines()
-hours = collections.Counter(line[11:13] for line in lines if " ERROR " in line)
-print("$item:", sum(hours.values()), "errors;", ", ".join(f"{hour}h {n}" for hour, n in sorted(hours.items())))"""
-
-FIND_CULPRIT = """\
-# pool timeouts by host
-import collections, pathlib
-errors = collections.defaultdict(list)
-for path in sorted(pathlib.Path("logs").glob("*.log")):
-    errors[path.stem] = [line for line in path.read_text().splitlines() if "pool timeout" in line]
-host = max(errors, key=lambda name: len(errors[name]))
-for name, lines in errors.items():
-    print(f"{name:12}{len(lines):4} pool timeouts")
-print("culprit:", host)
-print("since build:", errors[host][0].split("build=")[1][:4])
-print("first failure:", errors[host][0][:19])"""
-
-CUSTOMERS = """\
-# customers with timeouts on $culprit
-import collections, pathlib, re
-lines = pathlib.Path("logs/$culprit.log").read_text().splitlines()
-found = collections.Counter(re.search(r"customer=(\\S+)", line)[1] for line in lines if "pool timeout" in line)
-print("customers hit:", len(found))
-for name, n in sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:8]:
-    print("customer", name, "timeouts", n)"""
-
-ALL_LINES = """\
-# both payment hosts in order of time
-import pathlib
-lines = [line for path in pathlib.Path("logs").glob("payments*") for line in path.read_text().splitlines()]
-print("\\n".join(sorted(lines)))"""
-
-RANK_HOURS = """\
-# hours by errors
-import collections, pathlib
-lines = [line for path in pathlib.Path("logs").glob("*.log") for line in path.read_text().splitlines()]
-hours = collections.Counter(line[11:13] for line in lines if " ERROR " in line)
-for hour, n in sorted(hours.items(), key=lambda pair: (-pair[1], pair[0])):
-    print("hour", hour, "errors", n)"""
-
-REPORT = "# the nightly report\nfrom logaudit.report import report\nreport('logs')"
-CHECK = "# all tests\nimport check"
-
-HOUR = """\
-# hour $item on the payment hosts
-import pathlib
-for path in sorted(pathlib.Path("logs").glob("payments*")):
-    for line in path.read_text().splitlines():
-        if line[11:13] == "$item":
-            print(line)"""
-
-RULES = "task: find the failing host, repair logaudit, write FINDINGS.md\nrule: never edit anything in logs/"
-CULPRIT = RULES + "\nculprit: $culprit\nsince build: $build\nfirst failure: $first"
-CAUSE = CULPRIT + "\nold pool_size: 2 (deploy/$culprit.toml); the other hosts have 20"
-REPAIRED = CAUSE.replace("old", "repaired: logaudit, all tests pass; pool_size now 20\nold")
-CUSTOMERS_NOTED = REPAIRED + "\nsecond task: customers, hour by hour, FINDINGS.md\ncustomers hit: $hit"
-
-FINDINGS = """\
-# Findings
-
-- Failing host: $culprit, since build $build, first at $first: the pool runs dry (pool timeout after 5000 ms).
-- Cause: deploy/$culprit.toml had pool_size = $pool, every other host has 20. Set to 20.
-- The report was wrong three times: durations over 999 ms, hours after noon, order of the hosts. All tests pass.
-"""
-CUSTOMERS_FOUND = "- Customers hit: $hit. Nothing of the kind before $first.\n"
-
-
-def _list(path: str) -> Call:
-    return "list_folder", {"path": path}
-
-
-def _read(path: str, **part: str) -> Call:
-    return "file_read", {"path": path, **part}
-
-
-def _write(path: str, content: str) -> Call:
-    return "file_write", {"path": path, "content": content}
-
-
-def _run(code: str) -> Call:
-    return "code_run", {"code": code}
-
-
-def _search(query: str, folder: str) -> Call:
-    return "search_text", {"query": query, "folder": folder}
-
-
-def _note(text: str) -> Call:
-    return "update_working_checkpoint", {"key_info": text}
-
-
-OPENING: Plan = (
-    Step("A new job. First I look at what is there.", (_list("."), _read("README.md"))),
-    Step(
-        "The package is small. I read how its tests are run, and run them to have a base line.",
-        (_read("check.py"), _run(CHECK)),
-        "Surveyed the project; ran its tests for a base line",
-    ),
-    Step("Some tests fail. Before anything else I note the task and its rule.", (_note(RULES),)),
-    Step("Now the evidence: the logs, one a host.", (_list("logs"),)),
-    Each(
-        r"^logs/(\S+)\.log",
-        (
-            Step(
-                "I read the first hours of $item to know its lines, and count its errors by hour.",
-                (_read("logs/$item.log", first="1", lines="45"), _run(COUNT_BY_HOUR)),
-                "Read the first hours of $item and counted its errors",
-                quote=12,
-            ),
-        ),
-    ),
-    Step(
-        "These counts and the report disagree. I want every error of the day before me.",
-        (_search(" ERROR ", "logs"),),
-        "Counted by hand: the nightly report cannot be right",
-    ),
-    Step(
-        "Two kinds of error: resets everywhere, and pool timeouts that look like one host. I count those alone.",
-        (_run(FIND_CULPRIT),),
-        quote=14,
-    ),
-    Step("It is $culprit. I note it, I shall need it to the end.", (_note(CULPRIT),), "The failing host is $culprit"),
-    Step(
-        "I read the whole log of $culprit to see how it began.",
-        (_read("logs/$culprit.log"),),
-        "Read the whole log of $culprit",
-    ),
-    Step(
-        "From $first on every third request waits in vain. What do the settings say, here and elsewhere?",
-        tuple(_read(f"deploy/{host}.toml") for host in ("$culprit", "gateway-1", "orders-1", "payments-1")),
-        quote=10,
-    ),
-    Step("A pool of 2, elsewhere of 20: the cause. I note the old value.", (_note(CAUSE),), "Cause: a pool of 2"),
-    Step("Now the package: what does its report say?", (_run(REPORT),)),
-    Step("It names the host with the fewest errors. I run the tests again.", (_run(CHECK),)),
-    Each(
-        r"^FAIL tests\.test_(\w+)",
-        (
-            Step("The tests of $item fail. What do they want?", (_read("tests/test_$item.py"),)),
-            Step("And what does the module do?", (_read("logaudit/$item.py"),)),
-            Step(
-                "I see the fault, and write the module back with that one thing changed.",
-                (_write("logaudit/$item.py", "$content"),),
-                "Repaired logaudit/$item.py",
-                change="$item",
-            ),
-            Step("I run the tests.", (_run(CHECK),), quote=8),
-        ),
-    ),
-    Step("And the report?", (_run(REPORT),), "All tests pass; the report is checked against my count"),
-    Step("It names $culprit now. The setting is next; I read it as it stands.", (_read("deploy/$culprit.toml"),)),
-    Step("I change the one value.", (_write("deploy/$culprit.toml", "$content"),), change="pool"),
-    Step("I note how things stand.", (_note(REPAIRED),), "Set the pool of $culprit to 20"),
-    Step("I write down what I found.", (_write("FINDINGS.md", FINDINGS),), "Wrote FINDINGS.md"),
-    Step(
-        "The failing host is $culprit, since build $build (first failure $first): its pool had $pool connections. "
-        "The package is repaired, all tests pass, and FINDINGS.md has the details.",
-        then=SECOND_REQUEST,
-    ),
-    Step("First the customers, by the timeouts on $culprit.", (_run(CUSTOMERS),), "Counted the customers hit"),
-    Each(
-        r"^customer (\S+) timeouts [2-9]",
-        (
-            Step(
-                "What happened to customer $item on that day, on all hosts?",
-                (_search("customer=$item ", "logs"),),
-                "Went through the day of customer $item",
-            ),
-        ),
-    ),
-    Step("I count once more and note it.", (_run(CUSTOMERS),)),
-    Step("$hit customers were hit.", (_note(CUSTOMERS_NOTED),), "$hit customers hit, noted"),
-    Step("The whole day of both payment hosts, in order of time.", (_run(ALL_LINES),), "Read the day of both hosts"),
-)
-
-LOOKING_ON: Plan = (
-    Step("I rank the hours by errors, to go through them one by one.", (_run(RANK_HOURS),), "Ranked the hours"),
-    Each(
-        r"^hour (\d\d)",
-        (
-            Step(
-                "Hour $item: every line of the payment hosts, and the timeouts anywhere.",
-                (_run(HOUR), _search(" $item:.*pool timeout", "logs")),
-                "Went through hour $item",
-            ),
-        ),
-    ),
-)
-
-CLOSING: tuple[Step, ...] = (
-    Step("A last run of the tests, and a look at the folder.", (_run(CHECK), _list("."))),
-    Step("I bring the findings up to date.", (_write("FINDINGS.md", FINDINGS + CUSTOMERS_FOUND),), "Wrote FINDINGS.md"),
-    Step(
-        "Done. $hit customers were hit, all on $culprit and none before $first, the first failure after the rollout "
-        "of build $build. The pool had $pool connections and has 20 now. FINDINGS.md is up to date."
-    ),
-)

@@ -144,22 +144,23 @@ def _until(state: State, turn: Turn, free: list[Unit], target: int) -> list[Unit
 
 
 def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], reason: str) -> list[Edit]:
-    """Propose the eviction, with the assistant messages that would stand first then.
+    """Propose the eviction, with the assistant messages that would stand first then: they go with it (spec 6).
 
-    Of a leading exchange the calls go; its results are told as text, unless whole exchanges are to go.
+    Where that would take a protected exchange, its calls go and its results are told as text.
     """
     if not gone:
         return []
+    newest = border_before(state, turn.config.budget.min_messages)
+    splits = turn.config.evict.unit == "message" and not state.fmt.tagged
     blocks = [at for unit in gone for at in unit.blocks]
     edits: list[Edit] = []
     going = {unit.blocks for unit in gone}
-    splits = turn.config.evict.unit == "message" and not state.fmt.tagged
     for unit in found:
         if unit.blocks in going or unit.side == "system":
             continue
         if unit.side != "assistant" or unit.mandatory:
             break
-        results = _results(state, unit) if splits else []
+        results = _results(state, unit) if splits and unit.last >= newest else []
         blocks += [at for at in unit.blocks if at not in results]
         for at in results:
             edits.extend(tell(state, *at))

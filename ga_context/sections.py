@@ -1,0 +1,144 @@
+"""The sections of the configuration: one frozen model per stage, with the numbers it starts from (spec 9)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+# Characters per tool result: report 2.3.4, Table 1; `*` is any other tool (spec 4.1).
+DEFAULT_TOOLS: dict[str, dict[str, Any]] = {
+    "code_run": {"limit": 10_000},
+    "web_execute_js": {"limit": 8_000, "spill": True},
+    "web_scan": {"limit": 10_000, "html_limit": 35_000},
+    "file_read": {"limit": 20_000, "line_limit": 1_280},
+    "*": {"limit": 10_000},
+}
+COMPACTED_TAGS = ("thinking", "think", "tool_use", "tool_call", "tool_result")
+ANCHOR_TAGS = ("history", "key_info", "earlier_context")
+NEVER = "never"  # TOML has no None
+
+Count = Annotated[int, Field(strict=True, ge=0)]
+Positive = Annotated[int, Field(strict=True, ge=1)]
+Window = Annotated[int, Field(strict=True, ge=100)]
+OptionalWindow = Annotated[int | None, Field(strict=True, ge=100)]
+Switch = Annotated[bool, Field(strict=True)]
+TagName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:-]*$")]
+Interval = Annotated[
+    int | None,
+    Field(strict=True, ge=1),
+    BeforeValidator(
+        lambda value: None if value == NEVER else value,
+        json_schema_input_type=Annotated[int, Field(ge=1)] | Literal["never"] | None,
+    ),
+]
+
+
+class Section(BaseModel):
+    """Keys that are all known, with values that stay as they are."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, serialize_by_alias=True)
+
+
+class BudgetConfig(Section):
+    """How much may be sent (spec 5)."""
+
+    window_tokens: Window = 30_000
+    """W, the context window to use, in tokens, at least 100 (report 2.3.4: under 30k tokens)."""
+    chars_per_token: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] = 3.0
+    """Alpha, characters per token (spec 2); B = alpha * (W - reserve_tokens), less system and tools."""
+    chars: Annotated[int | None, Field(strict=True, ge=1)] = None
+    """B in characters, set directly; nothing comes off (spec 5). None: from window_tokens."""
+    evict_to: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = 0.6
+    """Share of B, above 0 and at most 1, that an eviction brings the view down to (report 2.3.4: 0.6 B)."""
+    min_messages: Count = 5
+    """Messages, the newest, at which eviction stops (report 2.3.4: 5)."""
+    reserve_tokens: Count = 0
+    """Tokens kept free for the reply, taken off window_tokens (spec 5)."""
+    on_exceeded: Literal["raise", "report"] = "raise"
+    """What happens when all that must stay is over B: BudgetExceeded, or the view with a report (spec 3.3)."""
+    payload_chars: Count = 4_800
+    """Characters charged for an image, document or audio payload in place of its text (spec 5)."""
+    weights: Literal["uniform"] = "uniform"
+    """How characters count: "uniform" is one each, the report's rule (spec 5)."""
+
+
+class ToolEntry(Section):
+    """What one tool's results may take; unset fields come from the next entry that matches, at last from ``*``."""
+
+    limit: OptionalWindow = None
+    """L, characters of a result with its marker, at least 100 (report 2.3.4, Table 1)."""
+    line_limit: OptionalWindow = None
+    """Characters of one line with its mark, at least 100 (Table 1: 1,280 for file_read). Set nowhere: no such limit."""
+    html_limit: OptionalWindow = None
+    """Characters of a result that is HTML, at least 100 (Table 1: 35,000 for web_scan). Set nowhere: `limit` holds."""
+    spill: Annotated[bool | None, Field(strict=True)] = None
+    """Archive the whole output and show a short preview when the call asks for a file (Table 1, web_execute_js)."""
+    json_mode: Literal["structure", "text"] | None = Field(default=None, alias="json")
+    """"structure" or "text", read by the structural cut of JSON results (spec 4.1). Set nowhere: "structure"."""
+    per_turn_limit: OptionalWindow = None
+    """Characters, at least 100, that the n results of one message share: each gets its n-th part (spec 4.1)."""
+
+
+def as_entry(value: Any) -> Any:
+    """Take a bare number as the limit of an entry."""
+    return {"limit": value} if isinstance(value, int | float) else value
+
+
+class CompactConfig(Section):
+    """Stage 2, the compaction of old messages (spec 4.2)."""
+
+    interval: Interval = 5
+    """Turns between two passes, 1 or more (report 2.3.4: about every 5). None, in TOML "never": no pass by turns."""
+    keep_recent: Count = 10
+    """Messages, the newest, that a pass spares (report 2.3.4: 10)."""
+    keep_recent_on_eviction: Count = 4
+    """Messages, the newest, that the strict pass before an eviction spares (report 2.3.4: 4)."""
+    window_chars: Window = 800
+    """Characters that an old text keeps, half at its head, half at its tail, at least 100 (report 2.3.4: about 800)."""
+    tags: tuple[TagName, ...] = COMPACTED_TAGS
+    """Names of the tags whose content is cut to window_chars (report 2.3.4)."""
+    anchor_tags: tuple[TagName, ...] = ANCHOR_TAGS
+    """Names of the tags whose content becomes [...] in old anchors (report 2.3.4)."""
+    drop_reasoning: Switch = True
+    """Whether a pass drops old signed reasoning whole, since it must not be shortened (spec 6)."""
+
+    @field_validator("tags", "anchor_tags", mode="before")
+    @classmethod
+    def _ordered(cls, value: Any) -> Any:
+        return sorted(value, key=str) if isinstance(value, set | frozenset) else value  # a dump needs one order
+
+
+class EvictConfig(Section):
+    """Stage 3, the eviction of the oldest messages (spec 4.3)."""
+
+    keep_first: Count = 0
+    """Messages at the start that eviction leaves alone (spec 4.3; the report has none)."""
+    unit: Literal["message", "exchange"] = "message"
+    """What goes at once: messages, rounded to whole exchanges (report), or only whole exchanges (spec 4.3)."""
+
+
+class AnchorConfig(Section):
+    """Stage 4, the working-memory anchor (spec 4.4)."""
+
+    summaries: Count = 20
+    """Turns, the newest, with a one-line summary (report 2.3.4: 20)."""
+    summary_chars: Positive = 100
+    """Characters of the summary in its line (report 2.3.4: about 100)."""
+    max_chars: Window = 6_000
+    """Characters of the whole block, at least 100, and never above B/10 (spec 4.4)."""
+    earlier_lines: Count = 0
+    """Lines of older turns, folded, in <earlier_context> (spec 4.4; the report has none)."""
+    placement: Literal["user_message", "tool_result", "off"] = "user_message"
+    """Where the block stands: on the user's side, as text of its own; in the newest tool result; nowhere (spec 4.4)."""
+    lifetime: Literal["persistent", "ephemeral"] = "persistent"
+    """Whether old blocks stay where they were sent (report) or only the newest view has one (spec 4.4)."""
+
+
+SECTIONS: dict[str, type[BaseModel]] = {
+    "budget": BudgetConfig,
+    "tools": ToolEntry,
+    "compact": CompactConfig,
+    "evict": EvictConfig,
+    "anchor": AnchorConfig,
+}
