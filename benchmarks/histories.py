@@ -32,10 +32,18 @@ def tool_turns(form: str, count: int) -> Turns:
 
 
 def unclosed_openers(form: str, count: int) -> Turns:
-    """Return a session whose first answer holds ``count`` opening tags that nothing closes; later it becomes old."""
+    """Return a session whose first answer holds ``count`` opening tags that nothing closes; later it becomes old.
+
+    One pair of another name stands behind them, so that no look for a closing tag saves the scan.
+    """
     turns = tool_turns(form, 15)
-    turns[1] = _turn(form, 1, OPENER * count, "a short result")
+    turns[1] = _turn(form, 1, f"{OPENER * count} <think>so</think>", "a short result")
     return turns
+
+
+def resumed(form: str, count: int) -> Turns:
+    """Return the messages of ``count`` tool turns as one turn: a session that another process began."""
+    return [[message for turn in tool_turns(form, count) for message in turn]]
 
 
 def large_result(form: str, chars: int) -> Turns:

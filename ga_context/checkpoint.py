@@ -72,7 +72,7 @@ def dump(state: State, config: ContextConfig, usage: Mapping[str, float], archiv
     """Return the state as JSON text."""
     if state.pending is not None:
         return json.dumps(state.pending.saved.model_dump(mode="json"))
-    whole = {row.ordinal for row in state.rows if row.out is _raw(state, row.ordinal)}
+    whole = {row.ordinal for row in state.rows if _is_whole(state, row)}
     edited = sorted({block.ordinal for row in state.rows for block in row.blocks if not block.ours} - whole)
     entries = state.archive.entries if archive else {}
     place = {id(call): i for i, call in enumerate(state.calls)}
@@ -85,7 +85,7 @@ def dump(state: State, config: ContextConfig, usage: Mapping[str, float], archiv
         sizes=state.sizes,
         raw=[digest(message) for message in state.raw],
         view=[digest(message) for message in state.view],
-        rows=[_row_spec(state, row, row.ordinal in whole) for row in state.rows],
+        rows=[_row_spec(state, row) for row in state.rows],
         calls=[asdict(call) for call in state.calls],
         pairs=[(ordinal, place[id(call)]) for ordinal, call in state.pairs],
         lines=[asdict(line) for line in state.lines],
@@ -171,11 +171,17 @@ def _resolve(saved: Saved, messages: list[Message]) -> list[Any] | None:
     return None if any(raws[ordinal] is None for ordinal in needed) else raws
 
 
-def _row_spec(state: State, row: Row, whole: bool) -> dict[str, Any]:
+def _is_whole(state: State, row: Row) -> bool:
+    """Return whether the row sends the caller's own object."""
+    return row.out is _raw(state, row.ordinal)
+
+
+def _row_spec(state: State, row: Row) -> dict[str, Any]:
+    whole = _is_whole(state, row)
     blocks = [] if whole else [_block_spec(state, block) for block in row.blocks]
     head = None if row.head is _raw(state, row.ordinal) else row.head
-    tools = [list(block.tools) for block in row.blocks] if whole else []
-    return {"side": row.side, "ordinal": row.ordinal, "whole": whole, "head": head, "blocks": blocks, "tools": tools}
+    found = [(block.kind, block.id, block.tools) for block in row.blocks] if whole else []
+    return {"side": row.side, "ordinal": row.ordinal, "whole": whole, "head": head, "blocks": blocks, "found": found}
 
 
 def _block_spec(state: State, block: Block) -> dict[str, Any]:
@@ -197,8 +203,8 @@ def _row(state: State, spec: Mapping[str, Any]) -> Row:
     ordinal = spec["ordinal"]
     if spec["whole"]:
         message, _ = read(state.fmt, state.archive, state.raw[ordinal], ordinal, ordinal)
-        tools = zip(message.blocks, spec["tools"], strict=True)
-        blocks = tuple([replace(block, tools=tuple(names)) for block, names in tools])
+        found = zip(message.blocks, spec["found"], strict=True)
+        blocks = tuple([replace(block, kind=kind, id=id_, tools=tuple(tools)) for block, (kind, id_, tools) in found])
         return Row(message.side, message.raw, blocks, message.raw, message.size, ordinal)
     head = state.raw[ordinal] if spec["head"] is None else spec["head"]
     return state.fmt.row(spec["side"], head, [_block(state, block) for block in spec["blocks"]], ordinal)

@@ -86,6 +86,8 @@ GENERIC_AGENT: dict[str, dict[str, Any]] = {
     },
 }
 
+Entry = Annotated[ToolEntry, BeforeValidator(as_entry, json_schema_input_type=Window | ToolEntry)]
+
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
@@ -107,9 +109,7 @@ class ContextConfig(Section):
 
     budget: BudgetConfig = BudgetConfig()
     """How much may be sent."""
-    tools: dict[str, Annotated[ToolEntry, BeforeValidator(as_entry, json_schema_input_type=Window | ToolEntry)]] = Field(
-        DEFAULT_TOOLS, validate_default=True
-    )
+    tools: dict[str, Entry] = Field(DEFAULT_TOOLS, validate_default=True)
     """By tool name or glob; laid over the defaults field by field. A bare number is `limit`."""
     compact: CompactConfig = CompactConfig()
     """Stage 2, the compaction of old messages."""

@@ -130,7 +130,7 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
 
 
 def _stage(edits: Sequence[Edit]) -> Stage:
-    return next(("evict" if isinstance(edit, Evict) else edit.stage for edit in edits if not isinstance(edit, Pass)))
+    return next("evict" if isinstance(edit, Evict) else edit.stage for edit in edits if not isinstance(edit, Pass))
 
 
 def _change(

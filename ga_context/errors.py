@@ -49,8 +49,8 @@ class BudgetExceeded(GAContextError, ValueError):
         taken = f" ({items})" if items else ""
         if self.budget <= 0:
             return (
-                f"no room for messages: the budget is {self.budget:,} characters after what is sent beside them{taken}; "
-                "shorten system and tools, or raise `budget.window_tokens`"
+                f"no room for messages: the budget is {self.budget:,} characters after what is sent beside them{taken}"
+                "; shorten system and tools, or raise `budget.window_tokens`"
             )
         return (
             f"what must stay has {self.size:,} characters{taken}, the budget is {self.budget:,}; raise "

@@ -25,7 +25,7 @@ def enter(state: State, incoming: Incoming, summary_chars: int) -> None:
 def enter_placed(state: State, incoming: Incoming) -> None:
     """Note what only the placed message tells: whether it held results or a request."""
     ordinal = state.marks.messages
-    results = bool(state.pairs) and state.pairs[-1][0] == ordinal or incoming.side == "tool"
+    results = (bool(state.pairs) and state.pairs[-1][0] == ordinal) or incoming.side == "tool"
     user_side = incoming.side in ("user", "tool")
     state.mark(messages=ordinal + 1, with_results=results, user_last=user_side)
     request = _request(state, incoming, results) if incoming.side == "user" else None

@@ -35,7 +35,8 @@ def anchor_for(state: State, turn: Turn, evicted: bool) -> Anchor | None:
     """Return this turn's anchor, given whether history is gone; None where it has no place or nothing to say."""
     if evicted not in turn.anchors:
         turn.anchors[evicted] = _make(state, turn, evicted)
-    return turn.anchors[evicted]
+    made: Anchor | None = turn.anchors[evicted]
+    return made
 
 
 def reserve(state: State, turn: Turn, evicted: bool | None = None) -> int:
@@ -139,11 +140,13 @@ def note_place(state: State, turn: Turn) -> tuple[int, int] | None:
 
 
 def _newest_row(state: State) -> int | None:
-    return next((i for i in range(len(state.rows) - 1, -1, -1) if not state.rows[i].ours), None)
+    """Return the last row of the caller's, where it is user-side: a late result may have left calls behind it."""
+    index = next((i for i in range(len(state.rows) - 1, -1, -1) if not state.rows[i].ours), None)
+    return index if index is not None and state.rows[index].side in ("user", "tool") else None
 
 
 def _placed(state: State, turn: Turn, text: str) -> Anchor | None:
-    """Return the anchor with what it costs where it will stand: in the newest message, at the end of its text, behind."""
+    """Return the anchor and its cost where it will stand: in the newest message, at the end of its text, behind."""
     fmt, newest, index = state.fmt, state.marks.messages - 1, _newest_row(state)
     if index is None:
         return None

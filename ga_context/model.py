@@ -149,7 +149,7 @@ def put(value: Any, path: Path, new: Any) -> Any:
     """Return ``value`` with ``new`` at ``path``; only the containers along the path are copied."""
     if not path:
         return new
-    copied = dict(value) if isinstance(value, Mapping) else list(value)
+    copied: Any = dict(value) if isinstance(value, Mapping) else list(value)
     inner = copied
     for key in path[:-1]:
         child = inner[key]

@@ -54,7 +54,9 @@ CAUSES: tuple[Cause, ...] = ("pass", "eviction", "shrink", "repair", "merge", "c
 """In the order in which one explains a break."""
 
 
-def advance(state: State, turn: Turn, incoming: Sequence[Incoming], stages: Sequence[Stage], before: Sequence[Message]) -> Report:
+def advance(
+    state: State, turn: Turn, incoming: Sequence[Incoming], stages: Sequence[Stage], before: Sequence[Message]
+) -> Report:
     """Take in the new messages, run the stages, and report; ``before`` is the view that was sent last."""
     if turn.config.anchor.lifetime == "ephemeral" and incoming:
         withdrawn = withdraw(state)
@@ -80,7 +82,7 @@ def _take_in(state: State, turn: Turn, message: Incoming) -> list[Action]:
     return actions
 
 
-def check(state: State, turn: Turn, report: Report) -> None:
+def check(state: State, turn: Turn, report: Report | None) -> None:
     """Raise ``BudgetExceeded`` when what must stay is over the budget, unless the configuration says to report."""
     if state.chars <= turn.budget or turn.config.budget.on_exceeded == "report":
         return

@@ -120,7 +120,7 @@ class ContextSession:
         with self._lock:
             text = encodable(text)
             self._stale |= text != self._state.marks.key_info
-            self._state.mark(key_info=text)
+            self._state.note_key_info(text)
 
     def recall(self, ref: str) -> str | bytes:
         """Return the original behind a reference: a text, a message or list of messages as JSON, or bytes.
@@ -168,8 +168,8 @@ class ContextSession:
         found = match(state, messages)
         incoming, notes = read_all(state.fmt, state.archive, messages, found.start, state.marks.messages)
         turn = Turn(1 + state.marks.responses, self.config, budget, state.marks.messages, shrunk=shrink is not None)
-        if not (incoming or found.changed or self._stale) and self.reports and budget == self.reports[-1].budget_chars:
-            check(state, turn, self.reports[-1])
+        if not (incoming or found.changed or self._stale) and budget == state.marks.budget:
+            check(state, turn, self.report)
             return list(state.view)
         before = list(before)
         self._state = state
@@ -181,8 +181,7 @@ class ContextSession:
         state.given = messages if found.from_view else None
         state.given_rows, state.given_base = found.start, turn.first_new
         turn.actions.extend(notes)
-        if shrink is not None:
-            state.mark(shrink=state.marks.shrink * shrink)
+        state.mark(budget=budget, shrink=state.marks.shrink * (shrink or 1))
         report = advance(state, turn, incoming, self._stages, before)
         state.snapshots.append(state.snapshot())
         self.reports.append(report)

@@ -41,6 +41,8 @@ class Marks:
     """C_H of the raw history."""
     key_info: str = ""
     """The agent's own notes."""
+    budget: int = 0
+    """B of the last turn."""
     shrink: float = 1.0
     """Share of B that is left after refusals by the provider."""
 
@@ -113,7 +115,8 @@ class State:
     def splice(self, start: int, stop: int, rows: Sequence[Row], cause: Cause) -> None:
         """Put ``rows`` in the place of those from ``start`` to ``stop``: the one way in which the view changes."""
         old = self.rows[start:stop]
-        same = next((i for i, (a, b) in enumerate(zip(old, rows, strict=False)) if a is not b), min(len(old), len(rows)))
+        pairs = enumerate(zip(old, rows, strict=False))
+        same = next((i for i, (a, b) in pairs if a is not b), min(len(old), len(rows)))
         start, old, rows = start + same, old[same:], rows[same:]
         if not old and not rows:
             return
@@ -131,6 +134,11 @@ class State:
     def mark(self, **values: object) -> None:
         """Advance the marks."""
         self.marks = replace(self.marks, **values)  # type: ignore[arg-type]
+
+    def note_key_info(self, text: str) -> None:
+        """Set the agent's notes between turns; a rollback to the turn before keeps them."""
+        self.mark(key_info=text)
+        self.snapshots[-1] = replace(self.snapshots[-1], marks=replace(self.snapshots[-1].marks, key_info=text))
 
     # -- going back -----------------------------------------------------------------------------------------------
 

@@ -5,20 +5,22 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 SEED = "GA_CONTEXT_SEED"
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
-settings.register_profile("dev", max_examples=60, deadline=None, print_blob=True, suppress_health_check=_SLOW)
-settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, derandomize=False)
+settings.register_profile("dev", max_examples=25, deadline=None, print_blob=True, suppress_health_check=_SLOW)
+settings.register_profile("ci", settings.get_profile("dev"), max_examples=100, phases=(Phase.explicit, Phase.generate))
+settings.register_profile("full", settings.get_profile("ci"), max_examples=10_000)  # .ci/full, by hand
+SEEDED = ("ci", "full")
 settings.load_profile("dev")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose a seed for the profile "ci", the same in every worker, so that a red run can be run again."""
-    if config.getoption("--hypothesis-profile") == "ci" and config.getoption("--hypothesis-seed") is None:
+    """Choose a seed for the long profiles, the same in every worker, so that a red run can be run again."""
+    if config.getoption("--hypothesis-profile") in SEEDED and config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = os.environ.setdefault(SEED, str(random.SystemRandom().randrange(2**32)))
 
 

@@ -227,3 +227,16 @@ def test_the_demo_leaves_a_recording_that_replay_takes(tmp_path: Path) -> None:
     assert run("demo", "--turns", "3", "--out", out).exit_code == 0
     document = json.loads(run("replay", out, "--json").stdout)
     assert document["totals"]["turns"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "window"),
+    [
+        (["--set", "compact.interval=3"], "10,000"),
+        (["--set", "budget.window_tokens=20_000"], "20,000"),
+        (["--generic-agent", "--set", "budget.chars=null"], "30,000"),
+    ],
+)
+def test_the_demo_keeps_its_small_window_unless_told(tmp_path: Path, options: list[str], window: str) -> None:
+    result = run("demo", "--turns", "1", "--out", tmp_path / "demo.json", *options)
+    assert f"a window of {window} tokens" in result.stdout

@@ -376,7 +376,7 @@ def test_model_validate_takes_tables_and_raises_the_same_error() -> None:
     assert ContextConfig.model_validate({"evict": {"keep_first": 1}}) == ContextConfig(evict={"keep_first": 1})
     with pytest.raises(ConfigError, match="got 0"):
         ContextConfig.model_validate({"compact": {"interval": 0}})
-    with pytest.raises(ConfigError, match="a configuration is a table of sections .*; got 5"):
+    with pytest.raises(ConfigError, match=r"a configuration is a table of sections .*; got 5"):
         ContextConfig.model_validate(5)
 
 
@@ -558,6 +558,16 @@ def test_layers_over_the_report() -> None:
     assert config == ContextConfig.generic_agent(anchor={"placement": "off"})
     assert Origin("budget.chars", 90_000, "generic_agent") in rows
     assert {row.key for row in rows if row.origin == "--set"} == {"anchor.placement"}
+
+
+def test_layers_over_a_preset() -> None:
+    """It lies over the defaults and below all else; the report's numbers know nothing of it."""
+    preset = {"budget": {"window_tokens": 10_000, "evict_to": 0.5}}
+    config, rows = layered(overrides={"budget": {"evict_to": 0.7}}, preset=preset)
+    assert config == ContextConfig(budget={"window_tokens": 10_000, "evict_to": 0.7})
+    assert Origin("budget.window_tokens", 10_000, "preset") in rows
+    assert Origin("budget.evict_to", 0.7, "--set") in rows
+    assert layered(preset=preset, generic_agent=True)[0] == ContextConfig.generic_agent()
 
 
 def test_layers_blame_the_file(tmp_path: Path) -> None:

@@ -38,8 +38,9 @@ def test_each_error_has_the_root_and_a_builtin_as_parents(error: type[Exception]
 def test_budget_exceeded_names_sizes_items_and_ways_out() -> None:
     """The sentence says what there is, what is allowed and what to do; the parts are attributes."""
     assert str(EXCEEDED) == (
-        "what must stay has 120,000 characters (newest user request 80,000, system 40,000), the budget is 90,000; raise "
-        '`budget.window_tokens`, shorten these, or set `budget.on_exceeded = "report"` to get the view all the same'
+        "what must stay has 120,000 characters (newest user request 80,000, system 40,000), the budget is 90,000; "
+        "raise `budget.window_tokens`, shorten these, "
+        'or set `budget.on_exceeded = "report"` to get the view all the same'
     )
     assert EXCEEDED.items == [("newest user request", 80_000), ("system", 40_000)]
     assert EXCEEDED.view == [{"role": "user", "content": "hi"}]

@@ -413,7 +413,8 @@ def test_splits_are_growing_prefixes(format: str, data: st.DataObject) -> None:
     history = data.draw(histories(format, max_turns=4))
     prefixes = data.draw(splits(history))
     lengths = [len(prefix) for prefix in prefixes]
-    assert lengths == sorted(set(lengths)) and prefixes[-1] == history
+    assert lengths == sorted(set(lengths))
+    assert prefixes[-1] == history
     assert all(a is b for prefix in prefixes for a, b in zip(prefix, history, strict=False))
 
 
@@ -440,5 +441,6 @@ def test_configs_are_plain_data(config: Any) -> None:
 
 def test_changed_keeps_the_message_it_was_given() -> None:
     """A caller's change makes a new dict, for a string and for blocks."""
-    assert changed(GO, "!")["content"] == "Go.!" and GO["content"] == "Go."
+    assert changed(GO, "!")["content"] == "Go.!"
+    assert GO["content"] == "Go."
     assert changed(user(text("a"), text("b")), "c")["content"][-1] == text("c")

@@ -10,8 +10,9 @@ from typing import Any
 from rich.console import Console
 
 from ga_context import ContextConfig, ContextSession
-from ga_context.demo import screen, tools
+from ga_context.demo import screen
 from ga_context.demo.agent import Agent
+from ga_context.demo.project import lay_out
 
 __all__ = ["DEFAULT_TURNS", "PRESET", "run"]
 
@@ -38,7 +39,7 @@ def run(
     recording = out or _default_folder() / FILE_NAME
     recording.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="ga-context-demo-") as folder:
-        tools.lay_out(Path(folder))
+        lay_out(Path(folder))
         agent = Agent(ContextSession(config, format="anthropic"), Path(folder))
         seen = screen.show(console, agent.run(turns), turns, config)
     recording.write_text(agent.recording(), "utf-8", newline="\n")

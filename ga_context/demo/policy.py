@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from string import Template
 from typing import Any, TypeAlias
 
-from ga_context.demo.script import CLOSING, FACTS, FIXES, LOOKING_ON, OPENING, Each, Step
+from ga_context.demo.script import CLOSING, CUT_SHORT, FACTS, FIXES, LOOKING_ON, OPENING, Each, Step
 
 Message: TypeAlias = dict[str, Any]
 
@@ -25,6 +25,8 @@ class Policy:
     """Stands in for the model: turns a view into the next reply."""
 
     queue: deque[tuple[Step | Each, str]] = field(default_factory=lambda: deque((step, "") for step in OPENING))
+    looks_on: bool = False
+    """The opening is done and the job with it; what follows is a closer look."""
     asked: int = 0
     """Facts looked up so far."""
     found: int = 0
@@ -50,10 +52,12 @@ class Policy:
         return {"role": "assistant", "content": blocks}, step.then
 
     def _next_step(self, view: Sequence[Message], left: int) -> tuple[Step, str]:
-        if left <= len(CLOSING):
-            return CLOSING[-left], ""
+        closing = CUT_SHORT if self.queue and not self.looks_on else CLOSING
+        if left <= len(closing):
+            return closing[-left], ""
         while True:
             if not self.queue:
+                self.looks_on = True
                 self.queue.extend((step, "") for step in LOOKING_ON)
             step, item = self.queue.popleft()
             if isinstance(step, Step):
@@ -87,6 +91,7 @@ def text_of(message: Message) -> str:
 
 
 def newest_text(view: Sequence[Message]) -> str:
+    """All text of the newest message."""
     return text_of(view[-1])
 
 

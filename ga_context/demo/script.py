@@ -1,4 +1,4 @@
-"""The script: what the policy does, step by step, and the code it runs.
+"""The script: what the policy does, step by step, and what it writes.
 
 Facts are stated once by a tool, noted with update_working_checkpoint, and from then on read in the view.
 """
@@ -7,6 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from ga_context.demo.programs import (
+    ALL_LINES,
+    CHECK,
+    COUNT_BY_HOUR,
+    CUSTOMERS,
+    FIND_CULPRIT,
+    HOUR,
+    RANK_HOURS,
+    REPORT,
+)
 
 Call: TypeAlias = tuple[str, dict[str, str]]
 
@@ -59,60 +70,6 @@ what you found to FINDINGS.md. Never edit anything in logs/. If you change a set
 SECOND_REQUEST = """\
 Good. Now the customers: who was hit, and how often? Go through the day hour by hour as well and tell me whether
 anything of the kind began before the rollout. Then bring FINDINGS.md up to date."""
-
-COUNT_BY_HOUR = """\
-# errors of $item by hour
-import collections, pathlib
-lines = pathlib.Path("logs/$item.log").read_text().splitlines()
-hours = collections.Counter(line[11:13] for line in lines if " ERROR " in line)
-print("$item:", sum(hours.values()), "errors;", ", ".join(f"{hour}h {n}" for hour, n in sorted(hours.items())))"""
-
-FIND_CULPRIT = """\
-# pool timeouts by host
-import collections, pathlib
-errors = collections.defaultdict(list)
-for path in sorted(pathlib.Path("logs").glob("*.log")):
-    errors[path.stem] = [line for line in path.read_text().splitlines() if "pool timeout" in line]
-host = max(errors, key=lambda name: len(errors[name]))
-for name, lines in errors.items():
-    print(f"{name:12}{len(lines):4} pool timeouts")
-print("culprit:", host)
-print("since build:", errors[host][0].split("build=")[1][:4])
-print("first failure:", errors[host][0][:19])"""
-
-CUSTOMERS = """\
-# customers with timeouts on $culprit
-import collections, pathlib, re
-lines = pathlib.Path("logs/$culprit.log").read_text().splitlines()
-found = collections.Counter(re.search(r"customer=(\\S+)", line)[1] for line in lines if "pool timeout" in line)
-print("customers hit:", len(found))
-for name, n in sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:8]:
-    print("customer", name, "timeouts", n)"""
-
-ALL_LINES = """\
-# both payment hosts in order of time
-import pathlib
-lines = [line for path in pathlib.Path("logs").glob("payments*") for line in path.read_text().splitlines()]
-print("\\n".join(sorted(lines)))"""
-
-RANK_HOURS = """\
-# hours by errors
-import collections, pathlib
-lines = [line for path in pathlib.Path("logs").glob("*.log") for line in path.read_text().splitlines()]
-hours = collections.Counter(line[11:13] for line in lines if " ERROR " in line)
-for hour, n in sorted(hours.items(), key=lambda pair: (-pair[1], pair[0])):
-    print("hour", hour, "errors", n)"""
-
-REPORT = "# the nightly report\nfrom logaudit.report import report\nreport('logs')"
-CHECK = "# all tests\nimport check"
-
-HOUR = """\
-# hour $item on the payment hosts
-import pathlib
-for path in sorted(pathlib.Path("logs").glob("payments*")):
-    for line in path.read_text().splitlines():
-        if line[11:13] == "$item":
-            print(line)"""
 
 RULES = "task: find the failing host, repair logaudit, write FINDINGS.md\nrule: never edit anything in logs/"
 CULPRIT = RULES + "\nculprit: $culprit\nsince build: $build\nfirst failure: $first"
@@ -260,3 +217,10 @@ CLOSING: tuple[Step, ...] = (
         "of build $build. The pool had $pool connections and has 20 now. FINDINGS.md is up to date."
     ),
 )
+
+CUT_SHORT: tuple[Step, ...] = (
+    Step("My turns are nearly used up. A last run of the tests, and a look at the folder.", (_run(CHECK), _list("."))),
+    Step("I leave word of that in NOTES.md.", (_write("NOTES.md", "Stopped before the end; go on from the logs.\n"),)),
+    Step("This run was a short one, so I stop in the middle of the work. With 60 turns I finish it."),
+)
+"""The closing of a run that ends before the opening does."""

@@ -25,7 +25,8 @@ OPENAI_CHAT_ROLES = frozenset({"tool", "function", "developer"})
 def make(name: str, payload_chars: int) -> Format:
     """Return the format of that name; an unknown one is a ``ConfigError`` that lists the known."""
     if name not in FORMATS:
-        raise ConfigError(f"`format` must be one of {', '.join(map(repr, FORMATS))}, or None to detect it; got {name!r}")
+        known = ", ".join(map(repr, FORMATS))
+        raise ConfigError(f"`format` must be one of {known}, or None to detect it; got {name!r}")
     return FORMATS[name](payload_chars)
 
 
@@ -43,7 +44,7 @@ def detect(messages: Sequence[Any]) -> str | None:
             return "anthropic"
         if kinds & OPENAI_CHAT_PARTS:
             return "openai-chat"
-        tagged = tagged or message.get("role") == "assistant" and _holds_call(content)
+        tagged = tagged or (message.get("role") == "assistant" and _holds_call(content))
     return "text" if tagged else None
 
 

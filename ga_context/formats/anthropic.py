@@ -38,7 +38,8 @@ class Anthropic(Format):
             for i, item in enumerate(content):
                 yield self._item(index, i, item, side, ordinal)
         elif content is not None:
-            raise InvalidMessages(f"must be a string or a list of blocks; got {type(content).__name__}", index, "content")
+            given = type(content).__name__
+            raise InvalidMessages(f"must be a string or a list of blocks; got {given}", index, "content")
 
     def _item(self, index: int, i: int, item: Any, side: Side, ordinal: int) -> Block:
         kind = item.get("type") if isinstance(item, dict) else None
@@ -144,7 +145,8 @@ class Anthropic(Format):
         return self.render(replace(block, base=base))
 
     def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
-        return {"role": "user", "content": []}, self.block(fields.pop("kind", "text"), "content", self.text_item(text), **fields)
+        block = self.block(fields.pop("kind", "text"), "content", self.text_item(text), **fields)
+        return {"role": "user", "content": []}, block
 
     def result(self, call: Block, text: str) -> tuple[Message, Block]:
         item = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}

@@ -256,6 +256,6 @@ def leaves(value: Any) -> Iterator[tuple[Path, str]]:
         elif len(path) >= DEPTH_LIMIT:
             continue
         elif isinstance(item, Mapping):
-            stack.extend([((*path, key), child) for key, child in reversed(item.items())])
+            stack.extend([((*path, key), child) for key, child in reversed(list(item.items()))])
         elif isinstance(item, list):
             stack.extend([((*path, i), item[i]) for i in range(len(item) - 1, -1, -1)])

@@ -8,10 +8,10 @@ from typing import Any
 
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format, leaves, parsed
-from ga_context.model import Block, Message, Path, Row, Side, put
+from ga_context.model import Block, Kind, Message, Path, Row, Side, put
 from ga_context.text.size import json_text
 
-PAYLOADS: dict[str, tuple[str, Path]] = {
+PAYLOADS: dict[str, tuple[str, tuple[str, str]]] = {
     "image_url": ("image", ("image_url", "url")),
     "input_audio": ("audio", ("input_audio", "data")),
     "file": ("document", ("file", "file_data")),
@@ -51,13 +51,14 @@ class OpenAIChat(Format):
             call_id = raw["tool_call_id"] if isinstance(raw.get("tool_call_id"), str) else None
             yield self.block("result", "content", content, bare=True, id=call_id, index=n, **at)
         elif isinstance(content, str):
-            kind = "other" if raw["role"] == "function" else "text"
+            kind: Kind = "other" if raw["role"] == "function" else "text"
             yield self.block(kind, "content", content, bare=True, index=n, **at)
         elif isinstance(content, list):
             for i, item in enumerate(content):
                 yield self._part(index, i, item, index_in_message=n + i, ordinal=ordinal)
         elif content is not None:
-            raise InvalidMessages(f"must be a string or a list of parts; got {type(content).__name__}", index, "content")
+            given = type(content).__name__
+            raise InvalidMessages(f"must be a string or a list of parts; got {given}", index, "content")
         n += len(content) if isinstance(content, list) else 1
         yield from self._calls(index, raw, n, ordinal)
 
@@ -81,7 +82,8 @@ class OpenAIChat(Format):
         for i, call in enumerate(calls):
             body = _body(call) if isinstance(call, dict) else None
             if body is None or not isinstance(call.get("id"), str):
-                raise InvalidMessages("must have a string `id` and a `function` with a `name`", index, f"tool_calls[{i}]")
+                key = f"tool_calls[{i}]"
+                raise InvalidMessages("must have a string `id` and a `function` with a `name`", index, key)
             tools = (str(body.get("name", "")),)
             yield self.block("call", "tool_calls", call, id=call["id"], tools=tools, ordinal=ordinal, index=n + i)
 
@@ -133,7 +135,7 @@ class OpenAIChat(Format):
         if block.kind == "result":
             return None
         call, given = block.base, _arguments(block.base)
-        if call.get("type") == "custom" or isinstance(parsed(given), dict) and isinstance(given, str):
+        if call.get("type") == "custom" or (isinstance(parsed(given), dict) and isinstance(given, str)):
             return None
         text = "{}" if given in (None, "") else json_text(given if isinstance(given, dict) else {"_raw": given})
         return self.render(replace(block, base=put(call, ("function", "arguments"), text)))

@@ -1,4 +1,4 @@
-"""The text protocol: calls are ``<tool_use>`` / ``<tool_call>`` pairs in assistant strings, results the next user message."""
+"""The text protocol: calls are ``<tool_use>`` / ``<tool_call>`` pairs in assistant strings, results are user text."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _pass(state: State, turn: Turn, keep_recent: int) -> list[Edit]:
     edits: list[Edit] = []
     for index in range(start, len(state.rows)):
         row = state.rows[index]
-        if row.last >= border or row.side == "system" or index == len(state.rows) - 1 and row.has("call"):
+        if row.last >= border or row.side == "system" or (index == len(state.rows) - 1 and row.has("call")):
             continue
         for place, block in enumerate(row.blocks):
             if block.kind != "reasoning" or index != open_loop:

@@ -60,7 +60,8 @@ def units(state: State) -> list[Unit]:
         if row.side == "system":
             found.append(_unit(state, [(index, place) for place in range(len(row.blocks))], row, mandatory=True))
         elif row.side == "assistant":
-            blocks = _exchange(state, index) if row.has("call") else [(index, place) for place in range(len(row.blocks))]
+            own = [(index, place) for place in range(len(row.blocks))]
+            blocks = _exchange(state, index) if row.has("call") else own
             blocks += _anchors_behind(state, blocks)
             taken.update(blocks)
             found.append(_unit(state, blocks, row, calls=row.has("call"), mandatory=index == newest))
@@ -84,7 +85,8 @@ def _exchange(state: State, index: int) -> list[tuple[int, int]]:
     blocks = [(index, place) for place in range(len(state.rows[index].blocks))]
     for answer in range(index + 1, results_end(state, index)):
         held = state.rows[answer].blocks
-        blocks += [(answer, place) for place, block in enumerate(held) if block.kind == "result" and block.id is not None]
+        answers = [place for place, block in enumerate(held) if block.kind == "result" and block.id is not None]
+        blocks += [(answer, place) for place in answers]
     return blocks
 
 

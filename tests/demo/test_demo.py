@@ -12,16 +12,18 @@ from rich.console import Console
 from rich.text import Text
 
 from ga_context import ContextConfig, ContextSession
-from ga_context.demo import run, screen, tools
-from ga_context.demo.agent import NOT_IN_VIEW, Agent, Turn
+from ga_context.demo import PRESET, run, screen, tools
+from ga_context.demo.agent import Agent, Turn
+from ga_context.demo.policy import NOT_IN_VIEW
+from ga_context.demo.project import lay_out
 
-SMALL = ContextConfig(budget={"window_tokens": 10_000})
+SMALL = ContextConfig(**PRESET)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Lay out the project in a folder of its own."""
-    tools.lay_out(tmp_path)
+    lay_out(tmp_path)
     return tmp_path
 
 
@@ -39,7 +41,7 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _play(folder: Path, config: ContextConfig, turns: int = 60) -> tuple[Agent, list[Turn]]:
-    tools.lay_out(folder)
+    lay_out(folder)
     agent = Agent(ContextSession(config, format="anthropic"), folder)
     return agent, list(agent.run(turns))
 
@@ -177,8 +179,8 @@ def test_without_the_anchor_it_is_forgotten(tmp_path: Path) -> None:
 
 def test_the_loop_goes_on_as_long_as_it_is_told(tmp_path: Path) -> None:
     """After the script's own steps it looks at one hour after the other, and closes in time."""
-    _, turns = _play(tmp_path, SMALL, 90)
-    assert len(turns) == 90
+    _, turns = _play(tmp_path, SMALL, 70)
+    assert len(turns) == 70
     assert turns[-1].said.startswith("Done.")
 
 
@@ -186,37 +188,41 @@ def test_the_loop_goes_on_as_long_as_it_is_told(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, bytes]]:
-    """What two runs print, less the folder of the recording, and record."""
-    runs = []
-    for name in ("one", "two"):
-        path = tmp_path_factory.mktemp(name) / "session.json"
-        runs.append((_printed(path).replace(str(path.parent), ""), path.read_bytes()))
-    return runs
+def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """What a run prints, less the folder of the recording, and what it records."""
+    path = tmp_path_factory.mktemp("run") / "session.json"
+    return _printed(path).replace(str(path.parent), ""), path.read_text("utf-8")
 
 
-def test_two_runs_leave_the_same_bytes(printed: list[tuple[str, bytes]]) -> None:
-    """Neither lines nor recording hold a clock, chance or a temporary path."""
-    assert printed[0] == printed[1]
-    assert b"ga-context-demo-" not in printed[0][1]
-    assert tempfile.gettempdir().encode() not in printed[0][1]
+def test_two_runs_leave_the_same_recording(printed: tuple[str, str], played: tuple[Agent, list[Turn]]) -> None:
+    """It holds no clock, no chance and no temporary path."""
+    recording = printed[1]
+    assert recording == played[0].recording()
+    assert "ga-context-demo-" not in recording
+    assert tempfile.gettempdir() not in recording
+
+
+def test_two_runs_print_the_same_lines(tmp_path: Path) -> None:
+    """What is shown depends on the run alone."""
+    first, second = (_printed(tmp_path / f"{name}.json", 8) for name in "ab")
+    assert first.replace("a.json", "b.json") == second
 
 
 def test_the_recording_loads_back(tmp_path: Path) -> None:
     """It is the raw history in the form that `ga-context replay` reads, every call with its result."""
-    path = run(12, tmp_path / "deep" / "session.json", console=Console(file=io.StringIO()))
+    path = run(7, tmp_path / "deep" / "session.json", console=Console(file=io.StringIO()))
     recorded = json.loads(path.read_text("utf-8"))
     messages = recorded["messages"]
     assert recorded["format"] == "anthropic"
-    assert [message["role"] for message in messages] == ["user", "assistant"] * 12
+    assert [message["role"] for message in messages] == ["user", "assistant"] * 7
     blocks = [block for message in messages for block in message["content"]]
     called = [block["id"] for block in blocks if block["type"] == "tool_use"]
     assert called == [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
 
 
-def test_lines_fit_in_a_hundred_columns(printed: list[tuple[str, bytes]]) -> None:
+def test_lines_fit_in_a_hundred_columns(printed: tuple[str, str]) -> None:
     """Without a terminal: a line a turn, the sums, and how to replay; plain characters only."""
-    lines = printed[0][0].splitlines()
+    lines = printed[0].splitlines()
     assert max(map(len, lines)) <= 100
     assert all(line.isascii() for line in lines)
     assert sum(line[:4].strip().isdigit() for line in lines) == 60
@@ -227,11 +233,17 @@ def test_lines_fit_in_a_hundred_columns(printed: list[tuple[str, bytes]]) -> Non
 def test_the_picture_fits_the_terminal(tmp_path: Path, width: int, height: int) -> None:
     """On a terminal no line is wider than the window, and none than 100 columns."""
     text = _printed(
-        tmp_path / "a.json", 20, force_terminal=True, width=width, height=height, legacy_windows=False, _environ={}
+        tmp_path / "a.json", 9, force_terminal=True, width=width, height=height, legacy_windows=False, _environ={}
     )
     lines = Text.from_ansi(text.replace(str(tmp_path), "")).plain.splitlines()
-    assert "turn 20 of 20" in text
+    assert "turn 9 of 9" in text
     assert max(map(len, lines)) <= min(width, 100)
+
+
+def test_a_run_that_ends_early_says_so(tmp_path: Path) -> None:
+    """Its last answer claims nothing that the work has not come to."""
+    _, turns = _play(tmp_path, SMALL, 12)
+    assert turns[-1].said.startswith("This run was a short one, so I stop in the middle of the work.")
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3])

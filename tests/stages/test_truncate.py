@@ -1,0 +1,227 @@
+"""Stage 1: each new tool output is bounded by its tool's limit, its marker included, and nothing else is touched."""
+
+import json
+import re
+from hashlib import sha256
+
+import pytest
+from histories import Call, Turn, write
+
+from ga_context import ContextConfig, ContextSession
+from ga_context.config import ToolLimits
+from ga_context.stages.truncate import cut_output
+
+FORMATS = ["anthropic", "openai-chat", "text"]
+ASK = Turn("user", ("Do it.",))
+PLAIN = {"anchor": {"placement": "off"}}
+
+
+def told(format, *outputs, tool="code_run"):
+    """Return a history with one model message that calls the tool once for each output."""
+    return write(format, [ASK, Turn("model", (), tuple(Call(tool, output=text, named=False) for text in outputs))])
+
+
+def outputs(view):
+    """Return the texts of the results in a view, of any format."""
+    found = []
+    for message in view[2:]:
+        content = message["content"]
+        if isinstance(content, list):
+            found += [item["content"] for item in content if item["type"] == "tool_result"]
+        else:
+            found += re.findall("<tool_result>(.*?)</tool_result>", content, re.DOTALL) or [content]
+    return found
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_head_and_tail_stay_around_a_marker(format):
+    """Half of what the marker leaves for each side; with the marker the result is within 10,000."""
+    session = ContextSession(PLAIN, format=format)
+    (text,) = outputs(session.prepare(told(format, "a" * 6000 + "z" * 6000)))
+    ref = session.report.actions[0].ref
+    assert text == "a" * 4967 + f"\n[... 2065 characters omitted; recall ref {ref} ...]\n" + "z" * 4968
+    assert len(text) <= 10_000
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_original_comes_back_by_its_reference(format):
+    """Byte for byte, and the action says what is gone of it."""
+    session = ContextSession(PLAIN, format=format)
+    session.prepare(told(format, "a" * 6000 + "é" * 6000))
+    (action,) = session.report.actions
+    original = session.recall(action.ref)
+    assert "a" * 6000 + "é" * 6000 in original
+    assert action.ref == sha256(original.encode()).hexdigest()[:16]
+    assert (action.stage, action.message, action.end - action.start) == ("truncate", 2, 2065)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_text_of_the_limit_is_the_same_object(format):
+    """Neither 10,000 characters nor less are ever cut."""
+    raw = told(format, "x" * 10_000)
+    view = ContextSession(PLAIN, format=format).prepare(raw)
+    assert [a is b for a, b in zip(view, raw, strict=True)] == [True, True, True]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_the_user_says_is_not_cut(format):
+    """Stage 1 is for tool outputs only."""
+    raw = [{"role": "user", "content": "x" * 50_000}]
+    view = ContextSession(PLAIN, format=format).prepare(raw)
+    assert view[0] is raw[0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "limit"),
+    [("code_run", 10_000), ("web_execute_js", 8_000), ("web_scan", 10_000), ("file_read", 20_000), ("other", 10_000)],
+)
+@pytest.mark.parametrize("format", FORMATS)
+def test_each_tool_has_its_limit(format, tool, limit):
+    """The numbers of the report, Table 1."""
+    session = ContextSession(ContextConfig.generic_agent(anchor={"placement": "off"}), format=format)
+    text = "".join(f"line {n:05}\n" for n in range(6_000))
+    (cut,) = outputs(session.prepare(told(format, text, tool=tool)))
+    assert limit - 300 < len(cut) <= limit
+    assert cut.startswith("line 00000\nline 00001\n")
+    assert cut.endswith("line 05999\n")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_page_has_the_limit_of_pages(format):
+    """HTML of web_scan: 35,000; of any other tool: its plain limit."""
+    page = "<!doctype html><html><body>" + "<p>A paragraph.</p>\n" * 1_000 + "</body></html>"
+    session = ContextSession(PLAIN, format=format)
+    assert outputs(session.prepare(told(format, page, tool="web_scan"))) == [page]
+    (cut,) = outputs(ContextSession(PLAIN, format=format).prepare(told(format, page, tool="code_run")))
+    assert len(cut) <= 10_000
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_long_lines_of_a_file(format):
+    """Of file_read each line has at most 1,280 characters, its mark included; short ones stay."""
+    text = "first\n" + "a" * 3_000 + "z\nlast\n"
+    session = ContextSession(PLAIN, format=format)
+    (cut,) = outputs(session.prepare(told(format, text, tool="file_read")))
+    lines = cut.split("\n")
+    assert (lines[0], lines[2]) == ("first", "last")
+    assert [len(line) <= 1_280 for line in lines] == [True] * len(lines)
+    assert lines[1].startswith("a" * 600)
+    assert lines[1].endswith("a" * 600 + "z")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_results_of_one_message_share_a_limit(format):
+    """``per_turn_limit`` 6,000 over three calls: 2,000 each; alone, ``limit`` applies."""
+    config = PLAIN | {"tools": {"code_run": {"limit": 5_000, "per_turn_limit": 6_000}}}
+    three = outputs(ContextSession(config, format=format).prepare(told(format, *["word " * 2_000] * 3)))
+    (alone,) = outputs(ContextSession(config, format=format).prepare(told(format, "word " * 2_000)))
+    assert [1_900 < len(text) <= 2_000 for text in three] == [True] * 3
+    assert 4_900 < len(alone) <= 5_000
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_each_parallel_result_has_the_limit_of_its_own_tool(format):
+    """The tool name comes through the call, by id or by order."""
+    config = PLAIN | {"tools": {"code_run": 300, "file_read": 500}}
+    calls = (Call("code_run", output="c" * 900, named=False), Call("file_read", output="f" * 900, named=False))
+    run, read = outputs(ContextSession(config, format=format).prepare(write(format, [ASK, Turn("model", (), calls)])))
+    assert (run[:50], read[:50]) == ("c" * 50, "f" * 50)
+    assert 290 <= len(run) <= 300
+    assert 490 <= len(read) <= 500
+
+
+def test_a_result_without_a_known_call_has_the_limit_of_any_tool():
+    """It becomes text, but not before it is bounded."""
+    config = PLAIN | {"tools": {"*": 300}}
+    raw = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "gone", "content": "x" * 900}]}]
+    (message,) = ContextSession(config, format="anthropic").prepare(raw)
+    (item,) = message["content"]
+    assert item["type"] == "text"
+    assert len(item["text"].partition(": ")[2]) <= 300
+
+
+@pytest.mark.parametrize(
+    ("tool", "limit"), [("mcp__files__list", 400), ("mcp__files_x", 300), ("mcp__other", 200), ("mcp__files__get", 500)]
+)
+def test_exact_name_then_the_longest_glob(tool, limit):
+    """``*`` comes last."""
+    config = {"tools": {"mcp__*": 200, "mcp__files*": 300, "mcp__files__*": 400, "mcp__files__get": 500}}
+    assert limit - 5 <= len(ContextSession(config).tool_output(tool, "x" * 900)) <= limit
+
+
+def test_a_tool_handler_gets_the_same_cut():
+    """By hand or in ``prepare``: the same bytes, and what was cut by hand is not cut again."""
+    text = "".join(f"line {n:05}\n" for n in range(2_000))
+    session = ContextSession(PLAIN, format="openai-chat")
+    by_hand = session.tool_output("code_run", text)
+    assert outputs(ContextSession(PLAIN, format="openai-chat").prepare(told("openai-chat", text))) == [by_hand]
+    assert outputs(session.prepare(told("openai-chat", by_hand))) == [by_hand]
+    assert session.recall(re.search(r"recall ref (\w+)", by_hand)[1]) == text
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_forged_marker_has_no_effect(format):
+    """Sizes decide, not what a text says."""
+    forged = "\n[... 99 characters omitted; recall ref 0123456789abcdef ...]\n" * 200
+    raw = told(format, forged[:10_000])
+    session = ContextSession(PLAIN, format=format)
+    assert session.prepare(raw) == raw
+    (cut,) = outputs(ContextSession(PLAIN, format=format).prepare(told(format, forged)))
+    assert len(cut) <= 10_000
+
+
+def test_no_cluster_is_split():
+    """Neither a family of emoji nor a letter with its accents."""
+    unit = "👨‍👩‍👧e\u0301"
+    cut = ContextSession().tool_output("code_run", unit * 3_000)
+    head, tail = re.split(r"\n\[.*\]\n", cut)
+    assert len(cut) <= 10_000
+    assert head in (unit * (len(head) // 7), unit * (len(head) // 7) + "👨‍👩‍👧")
+    assert tail in (unit * (len(tail) // 7), "e\u0301" + unit * (len(tail) // 7))
+
+
+def test_data_goes_whole():
+    """No part of a base64 run is of use."""
+    text = '<img src="data:image/png;base64,' + "iVBORw0KGgo/" * 2_000 + '"> and words'
+    cut = ContextSession().tool_output("code_run", text)
+    assert re.fullmatch(r'<img src="\[data: \d+ characters omitted\]"> and words\n\[\d+ characters .*\]', cut)
+
+
+def test_texts_of_one_result_are_bounded_together():
+    """Two texts of 8,000 in one result are 16,000; an image between them stays."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    parts = [{"type": "text", "text": "a" * 8_000}, image, {"type": "text", "text": "z" * 8_000}]
+    raw = told("anthropic", "")
+    raw[2] = {"role": "user", "content": [{**raw[2]["content"][0], "content": parts}]}
+    content = ContextSession(PLAIN).prepare(raw)[2]["content"][0]["content"]
+    texts = "".join(item["text"] for item in content if item["type"] == "text")
+    assert len(texts) <= 10_000
+    assert (texts[:100], texts[-100:]) == ("a" * 100, "z" * 100)
+    assert image in content
+
+
+def test_a_result_in_plain_words():
+    """In the text format the message after a call is its result, tag or not."""
+    call = '<tool_use>{"name": "code_run", "arguments": {"code": "1"}}</tool_use>'
+    raw = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": call}]
+    view = ContextSession(PLAIN).prepare([*raw, {"role": "user", "content": "x" * 12_000}])
+    assert view[:2] == raw
+    assert 9_990 <= len(view[2]["content"]) <= 10_000
+
+
+@pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
+def test_a_late_result_is_bounded_too(format):
+    """Wherever it is moved to."""
+    late = Call(output="x" * 12_000, named=False, answer="late")
+    raw = write(format, [ASK, Turn("model", (), (Call(), late)), Turn("user", ("Go on.",)), Turn("model", ("Yes.",))])
+    view = ContextSession(PLAIN, format=format).prepare(raw)
+    assert "x" * 12_000 in json.dumps(raw)
+    assert len(max(outputs(view), key=len)) <= 10_000
+
+
+def test_a_tool_output_is_cut_as_the_stage_cuts():
+    """The function beneath: None where nothing is over."""
+    assert cut_output("x" * 200, ToolLimits(200), lambda text: "0" * 16) is None
+    cut = cut_output("x" * 201, ToolLimits(200), lambda text: "0" * 16)
+    assert len(cut.apply("x" * 201)) <= 200
+    assert cut_output("x" * 150, ToolLimits(200, line_limit=100), lambda text: "0" * 16) is not None
