@@ -50,7 +50,7 @@ GOALS = {
     "seconds": 1.0,
     "tenfold": 12.0,
 }
-"""At most; from the issue. The total holds for a and b, what concerns single turns for e too, the last two for c and d."""
+"""At most; from the issue. The total holds for a and b, what concerns single turns for e too, the rest for c and d."""
 
 Figures = dict[str, float | None]
 Rebuild = Callable[[list[Message]], list[Message]]
@@ -89,7 +89,8 @@ def modes(turns: int) -> list[Mode]:
 
 
 def _through_bytes(messages: list[Message]) -> list[Message]:
-    return pickle.loads(pickle.dumps(messages))
+    copied: list[Message] = pickle.loads(pickle.dumps(messages))
+    return copied
 
 
 # -- measuring
@@ -249,7 +250,7 @@ def table(rows: list[dict[str, Any]]) -> Table:
     return shown
 
 
-LEAST_COLUMNS = 118
+LEAST_COLUMNS = 132
 CAPTION = "pass, evict: time of such a turn over json.dumps of the messages it changed or removed.  ! misses its goal"
 
 
@@ -263,10 +264,12 @@ def _cell(row: dict[str, Any], key: str) -> str:
 
 def missed(mode: Mode, found: Figures) -> list[str]:
     """Return the figures that miss a goal which holds for this mode."""
-    scanned, rebuilt = {"seconds", "tenfold"}, {"total_floors"} if mode.rebuild else set()
-    held = scanned if mode.tenfold else GOALS.keys() - scanned - rebuilt
     if mode.history is resumed:
         held = {"tenfold"}
+    elif mode.tenfold:
+        held = {"seconds", "tenfold"}
+    else:
+        held = {"p99_over_median", "pass_worst", "evict_worst"} | (set() if mode.rebuild else {"total_floors"})
     return [key for key in GOALS if key in held and (value := found.get(key)) is not None and value > GOALS[key]]
 
 

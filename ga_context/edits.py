@@ -199,14 +199,17 @@ def _evict(state: State, turn: Turn, edit: Evict, rebuilt: dict[int, list[list[B
     for row, place in edit.blocks:
         slots = _slots(state, row, rebuilt)
         for block in slots[place]:
+            sizes[block.ordinal] = sizes.get(block.ordinal, 0) + block.size
             if not block.ours:
                 ordinals.add(block.ordinal)
-                sizes[block.ordinal] = sizes.get(block.ordinal, 0) + block.size
         slots[place] = []
+        if not any(slots):  # the whole message goes: what is around its blocks too
+            whole = state.rows[row]
+            sizes[whole.last] = sizes.get(whole.last, 0) + whole.size - sum([block.size for block in whole.blocks])
     for first, last in _runs(sorted(ordinals)):
         run = range(first, last + 1)
         ref = state.archive.put(json_text([state.raw[i] for i in run]))
-        before = sum(sizes[i] for i in run)
+        before = sum([sizes.get(i, 0) for i in run])
         turn.actions.append(
             Action("evict", edit.reason, first, last, chars_before=before, chars_after=0, ref=ref)
         )

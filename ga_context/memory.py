@@ -9,6 +9,7 @@ from itertools import groupby
 from ga_context.edits import Turn
 from ga_context.model import Block, Line, Message
 from ga_context.state import State
+from ga_context.text.tags import find, matches
 from ga_context.text.window import head_tail
 
 TITLE = "[working memory of this session: earlier messages may be shortened or left out]"
@@ -61,7 +62,8 @@ def anchor_text(state: State, turn: Turn) -> str | None:
     limit = min(settings.max_chars, turn.budget // 10)
     recent, older = _last_turns(state.lines, settings.summaries)
     earlier = _earlier(state.lines[:older], settings.earlier_lines)
-    key_info = state.marks.key_info
+    names = (*turn.config.compact.anchor_tags, *(turn.config.compact.tags if state.fmt.tagged else ()))
+    key_info = _balanced(state.marks.key_info, names) if state.fmt.tagged else state.marks.key_info
     number = f"Current turn: {turn.number}"
     room = limit - len(TITLE) - len(number) - 2
     if room < 0:
@@ -71,9 +73,10 @@ def anchor_text(state: State, turn: Turn) -> str | None:
         if len(key_info) > room:
             key_info = _shortened(key_info, room, state)
         room -= len(key_info)
-    history = _newest_that_fit([line.text for line in recent], room - len("\n<history>\n</history>"))
+    history = _newest_that_fit([_plain(line.text, names) for line in recent], room - len("\n<history>\n</history>"))
     room -= sum(map(len, history)) + len(history) + len("\n<history>\n</history>")
-    earlier = _newest_that_fit(earlier, room - len("\n<earlier_context>\n</earlier_context>"))
+    room -= len("\n<earlier_context>\n</earlier_context>")
+    earlier = _newest_that_fit([_plain(line, names) for line in earlier], room)
     parts = [TITLE]
     for tag, lines in (("earlier_context", earlier), ("history", history)):
         if lines:
@@ -82,6 +85,18 @@ def anchor_text(state: State, turn: Turn) -> str | None:
     if key_info:
         parts.append(f"<key_info>\n{key_info}\n</key_info>")
     return "\n".join(parts)
+
+
+def _plain(text: str, names: Sequence[str]) -> str:
+    """Return a line with listed tags in brackets, so that none opens or closes a part of the block."""
+    for tag in reversed(find(text, names)):
+        text = f"{text[: tag.start]}[{text[tag.start + 1 : tag.end - 1]}]{text[tag.end :]}"
+    return text
+
+
+def _balanced(text: str, names: Sequence[str]) -> str:
+    """Return the agent's notes as they are, or with listed tags in brackets where one of them stands alone."""
+    return _plain(text, names) if any([mate is None for _, mate in matches(text, names)]) else text
 
 
 def _last_turns(lines: Sequence[Line], turns: int) -> tuple[list[Line], int]:

@@ -53,7 +53,7 @@ class ContextSession:
         self._handed: dict[int, tuple[Message, str]] | None = {} if check_mutation else None
         self._state = self._fresh(format, MemoryArchive())
         self._beside: tuple[Any, Any, int] = (None, None, 0)
-        self._stale = False
+        self._noted: str | None = None
 
     def _fresh(self, name: str | None, archive: MemoryArchive) -> State:
         fmt = formats.make(name or UNDECIDED, self.config.budget.payload_chars)
@@ -119,8 +119,9 @@ class ContextSession:
         """Replace the key_info block of the anchor; an empty text clears it."""
         with self._lock:
             text = encodable(text)
-            self._stale |= text != self._state.marks.key_info
-            self._state.note_key_info(text)
+            if text != self._state.marks.key_info:
+                self._state.mark(key_info=text)
+                self._noted = text
 
     def recall(self, ref: str) -> str | bytes:
         """Return the original behind a reference: a text, a message or list of messages as JSON, or bytes.
@@ -168,16 +169,18 @@ class ContextSession:
         found = match(state, messages)
         incoming, notes = read_all(state.fmt, state.archive, messages, found.start, state.marks.messages)
         turn = Turn(1 + state.marks.responses, self.config, budget, state.marks.messages, shrunk=shrink is not None)
-        if not (incoming or found.changed or self._stale) and budget == state.marks.budget:
+        if not (incoming or found.changed or self._noted is not None) and budget == state.marks.budget:
             check(state, turn, self.report)
             return list(state.view)
         before = list(before)
         self._state = state
-        self._stale = False
         state.begin()
         if found.changed:
             turn.first_new = state.go_back(found.restore, found.keep_rows)
             incoming, notes = read_all(state.fmt, state.archive, messages, found.start, turn.first_new)
+        if self._noted is not None:
+            state.mark(key_info=self._noted)
+            self._noted = None
         state.given = messages if found.from_view else None
         state.given_rows, state.given_base = found.start, turn.first_new
         turn.actions.extend(notes)
@@ -185,6 +188,7 @@ class ContextSession:
         report = advance(state, turn, incoming, self._stages, before)
         state.snapshots.append(state.snapshot())
         self.reports.append(report)
+        self._check_mutation(state.view)
         check(state, turn, report)
         return list(state.view)
 

@@ -135,11 +135,6 @@ class State:
         """Advance the marks."""
         self.marks = replace(self.marks, **values)  # type: ignore[arg-type]
 
-    def note_key_info(self, text: str) -> None:
-        """Set the agent's notes between turns; a rollback to the turn before keeps them."""
-        self.mark(key_info=text)
-        self.snapshots[-1] = replace(self.snapshots[-1], marks=replace(self.snapshots[-1].marks, key_info=text))
-
     # -- going back -----------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -173,11 +168,16 @@ class State:
         self._forget_from(point.marks.messages)
 
     def go_back(self, messages: int | None, rows: int | None) -> int:
-        """Return to a turn, then keep only the first rows; return the ordinal of the next raw message."""
+        """Return to a turn, then keep only the first rows; return the ordinal of the next raw message.
+
+        What the provider refused it would refuse again: a smaller budget stays.
+        """
+        shrink = self.marks.shrink
         if messages is not None:
             self.restore(messages)
         if rows is not None:
             self.cut_back(rows)
+        self.mark(shrink=shrink)
         self.sent = min(self.sent, self.touched)
         self.causes.add("caller")
         return self.marks.messages
@@ -202,15 +202,19 @@ class State:
 
     def _forget_from(self, ordinal: int) -> None:
         del self.raw[ordinal:], self.sizes[ordinal:]
-        answered = {(call.ordinal, call.index, call.id) for _, call in self.pairs}
+        self.enter_calls()
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def enter_calls(self) -> None:
+        """Tell again which calls wait for a result, from all calls and the results that came."""
+        answered = {(call.ordinal, call.index) for _, call in self.pairs}
         self.unanswered.clear()
         self.used.clear()
         for call in self.calls:
-            self.enlist(call)
-            if (call.ordinal, call.index, call.id) in answered:
-                self.unanswered[call.raw_id].remove(call)
-
-    # -- calls ----------------------------------------------------------------------------------------------------
+            self.used.setdefault(call.id, 1)
+            if (call.ordinal, call.index) not in answered:
+                self.enlist(call)
 
     def enlist(self, call: Call) -> None:
         """Enter a call that has no result yet."""

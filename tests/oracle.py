@@ -27,7 +27,7 @@ ROLES = {
 CACHE_MARKS = 4
 REQUEST_CHARS = 2_000
 """What promise 3 (iii) leaves of a request that is larger than the budget."""
-HEAD_CHARS = 14
+HEAD_CHARS = 16
 """A cut keeps the head of a text, so these first characters tell where a text of the raw history went."""
 
 _TAG = re.compile("</?(?:" + "|".join(LISTED_TAGS) + ")>")

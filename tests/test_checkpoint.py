@@ -17,7 +17,9 @@ def history(format, turns=100):
     """Return a history in which everything happens: long outputs, key_info, signed reasoning, lost and late results."""
     long = Turn("model", ("<summary>ran it</summary>",), (Call("code_run", output="x" * 12_000),))
     plain = Turn("model", ("Well.",), (Call("file_read", output="y" * 900),), reasoning=("signed",))
-    three = Turn("model", (), (Call("code_run", id="same", output="z" * 700), Call("web_scan"), Call("code_run", id="same")))
+    three = Turn(
+        "model", (), (Call("code_run", id="same", output="z" * 700), Call("web_scan"), Call("code_run", id="same"))
+    )
     late = Turn("model", (), (Call("code_run", answer="late", late=3), Call("file_read", answer="missing")))
     notes = Turn("model", (), (Call("update_working_checkpoint", note="the port is 8080"),))
     word = Turn("user", ("And then sort it. " + "word " * 50,))

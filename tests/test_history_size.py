@@ -55,7 +55,10 @@ def test_the_report_counts_the_same(format, data):
             f"data:image/png;base64,{PAYLOAD}",
         ),
         ({"type": "input_audio", "input_audio": {"data": PAYLOAD, "format": "wav"}}, PAYLOAD),
-        ({"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PAYLOAD}"}}, f"data:application/pdf;base64,{PAYLOAD}"),
+        (
+            {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PAYLOAD}"}},
+            f"data:application/pdf;base64,{PAYLOAD}",
+        ),
     ],
 )
 def test_a_payload_is_charged(part, payload):

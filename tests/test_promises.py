@@ -1,4 +1,4 @@
-"""The ten promises of spec 3, each over generated histories in all formats; the oracle is written apart from the code."""
+"""The ten promises of spec 3 over generated histories in all formats; the oracle is written apart from the code."""
 
 import copy
 import json
@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 from histories import after, configs, histories, operations, splits
+from hypothesis import given
+from hypothesis import strategies as st
 from oracle import faults, relation_faults, text_faults
 
 import ga_context as ga
@@ -154,7 +156,7 @@ def test_4_prefix_is_stable_or_the_break_explained(format: str, data: st.DataObj
     parts, config = data.draw(sessions(format))
     config = {**config, "anchor": {**config.get("anchor", {}), "lifetime": "persistent"}}
     _, steps = play(parts, config, format)
-    for before, now in zip(steps, steps[1:], strict=False):
+    for before, now in pairwise(steps):
         shared = next((i for i, m in enumerate(before.view) if now.view[i : i + 1] != [m]), None)
         assert now.report.first_changed == shared
         if shared is None:

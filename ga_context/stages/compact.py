@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn, payload_bytes
@@ -12,7 +11,7 @@ from ga_context.state import State
 from ga_context.text.marker import FOLDED, payload_note
 from ga_context.text.size import json_text
 from ga_context.text.tags import pairs
-from ga_context.text.window import Cut, head_tail
+from ga_context.text.window import Cut, head_tail, spliced
 
 
 def compact(state: State, turn: Turn) -> list[Edit]:
@@ -130,14 +129,3 @@ def folded(text: str, names: tuple[str, ...]) -> Cut | None:
     found = [(pair.content_start, pair.content_end) for pair in pairs(text, names)]
     long = [(start, end, Cut((FOLDED,), end - start)) for start, end in found if end - start > len(FOLDED)]
     return spliced(text, long) if long else None
-
-
-def spliced(text: str, windows: Sequence[tuple[int, int, Cut]]) -> Cut:
-    """Return the cut of a whole text from cuts of parts of it, each relative to its start."""
-    pieces: list[tuple[int, int] | str] = []
-    at = 0
-    for start, end, cut in windows:
-        pieces.append((at, start))
-        pieces += [piece if isinstance(piece, str) else (piece[0] + start, piece[1] + start) for piece in cut.pieces]
-        at = end
-    return Cut((*pieces, (at, len(text))), len(text))

@@ -13,6 +13,9 @@ from ga_context.stages.compact import border_before
 from ga_context.stages.repair import tell
 from ga_context.state import State
 
+KEPT_SHARE = 0.3
+"""An eviction leaves at least this share of its target, whatever would have to stand first (measured: README)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -128,41 +131,60 @@ def _user_units(state: State, index: int, row: Row, taken: set[tuple[int, int]])
 
 def _until(state: State, turn: Turn, free: list[Unit], target: int) -> list[Unit]:
     """Return the oldest units whose going brings the view to ``target``, and no more."""
-    chars = state.chars + reserve(state, turn, evicted=True)
-    left: dict[int, tuple[int, int]] = {}
+    tally = Tally(state, reserve(state, turn, evicted=True))
     gone = []
     for unit in free:
-        if chars <= target:
+        if tally.chars <= target:
             break
-        for index in dict.fromkeys([index for index, _ in unit.blocks]):
-            row = state.rows[index]
-            blocks, size = left.get(index, (len(row.blocks), row.size))
-            going = [row.blocks[place].size for at, place in unit.blocks if at == index]
-            less = size if len(going) == blocks else sum(going) + 2 * len(going)
-            left[index] = (blocks - len(going), size - less)
-            chars -= less
+        tally.take(unit)
         gone.append(unit)
     return gone
 
 
-def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], reason: str) -> list[Edit]:
-    """Propose the eviction, with the assistant messages that would stand first then: they go with it (spec 6).
+class Tally:
+    """C_H of the view while units go."""
 
-    Where that would take a protected exchange, its calls go and its results are told as text.
+    def __init__(self, state: State, anchor_chars: int) -> None:
+        self.rows = state.rows
+        self.chars = state.chars + anchor_chars
+        self.left: dict[int, tuple[int, int]] = {}
+
+    def take(self, unit: Unit) -> None:
+        """Count a unit out: its blocks with their commas, a whole message with the last of them."""
+        for index in dict.fromkeys([index for index, _ in unit.blocks]):
+            row = self.rows[index]
+            blocks, size = self.left.get(index, (len(row.blocks), row.size))
+            going = [row.blocks[place].size for at, place in unit.blocks if at == index]
+            less = size if len(going) == blocks else sum(going) + 2 * len(going)
+            self.left[index] = (blocks - len(going), size - less)
+            self.chars -= less
+
+
+def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], reason: str) -> list[Edit]:
+    """Propose the eviction, with the assistant messages that would stand first then (spec 6).
+
+    Where the list must start with the user, the exchanges that an evicted request leaves behind go with it, as long as
+    they are not protected and the view keeps ``KEPT_SHARE`` of its target; of the next one the calls go and its results
+    are told as text. Elsewhere only a reply without calls goes.
     """
     if not gone:
         return []
+    tally = Tally(state, reserve(state, turn, evicted=True))
+    for unit in gone:
+        tally.take(unit)
+    floor = KEPT_SHARE * turn.config.budget.evict_to * turn.budget
     newest = border_before(state, turn.config.budget.min_messages)
-    splits = turn.config.evict.unit == "message" and not state.fmt.tagged
     blocks = [at for unit in gone for at in unit.blocks]
     edits: list[Edit] = []
     going = {unit.blocks for unit in gone}
     for unit in found:
         if unit.blocks in going or unit.side == "system":
             continue
-        if unit.side != "assistant" or unit.mandatory:
+        if unit.side != "assistant" or unit.mandatory or (unit.calls and not state.fmt.starts_with_user):
             break
-        results = _results(state, unit) if splits and unit.last >= newest else []
+        tally.take(unit)
+        kept = unit.last >= newest or tally.chars < floor
+        results = _results(state, unit) if kept and turn.config.evict.unit == "message" else []
         blocks += [at for at in unit.blocks if at not in results]
         for at in results:
             edits.extend(tell(state, *at))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ga_context.archive import REF_DIGITS
 from ga_context.edits import CutTexts, Edit, Turn
 from ga_context.memory import reserve
 from ga_context.model import Block, Path
@@ -17,7 +18,7 @@ LEAST_TEXT_CHARS = 80
 """A text keeps at least this much beside its marker (spec 3, promise 3, i)."""
 
 LEAST_REQUEST_CHARS = 2_000
-"""The user request keeps at least this much (spec 3, promise 3, iii)."""
+"""The user request is cut down to this much at least, its marker included (spec 3, promise 3, iii)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def shorten(state: State, turn: Turn) -> list[Edit]:
     if over <= 0:
         return []
     found = [one for one in _texts(state) if not _is_mandatory(state, one)]
-    return _cuts(state, turn, over, found, LEAST_TEXT_CHARS)
+    return _cuts(state, turn, over, found, 0)
 
 
 def shorten_request(state: State, turn: Turn) -> list[Edit]:
@@ -73,17 +74,18 @@ def _is_mandatory(state: State, one: Candidate) -> bool:
 
 
 def _cuts(state: State, turn: Turn, over: int, found: list[Candidate], least: int) -> list[Edit]:
-    """Cut the largest texts, as far as the budget needs; a character less is at least one less as JSON."""
+    """Cut the largest texts, to ``least`` or more, as the budget needs; one character less is one less as JSON."""
     tags = listed_tags(turn.config) if state.fmt.tagged else ()
     edits: list[Edit] = []
     for one in sorted(found, key=lambda one: (-one.chars, one.row, one.block)):
         if over <= 0:
             break
-        ref = state.archive.ref(one.text)
-        mark = marker(len(one.text), ref)
-        limit = max(len(mark) + least, one.chars - over - mark.count("\n"))
-        cut = head_tail(one.text, limit, ref, tags=tags) if limit < one.chars else None
-        if cut is not None:
+        mark = marker(len(one.text), "0" * REF_DIGITS)
+        limit = max(len(mark) + LEAST_TEXT_CHARS, least, one.chars - over - mark.count("\n"))
+        if limit >= one.chars:
+            continue
+        cut = head_tail(one.text, limit, state.archive.ref(one.text), tags=tags)
+        if cut is not None and len(cut.apply(one.text)) < one.chars:
             edits.append(CutTexts(one.row, one.block, ((one.path, cut),), "evict", "still over the budget"))
             over -= one.chars - len(cut.apply(one.text)) - mark.count("\n")
     return edits

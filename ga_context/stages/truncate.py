@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ga_context.config import ContextConfig, ToolLimits
 from ga_context.edits import CutTexts, Edit, Turn
 from ga_context.model import Block
 from ga_context.state import State
 from ga_context.text.sniff import is_html
-from ga_context.text.window import Cut, cut_spans, head_tail
+from ga_context.text.window import Cut, head_tail, spliced
+
+LEAST_LIMIT = 100
+"""No share of a limit is smaller (spec 4.1)."""
 
 
 def truncate(state: State, turn: Turn) -> list[Edit]:
@@ -27,13 +30,14 @@ def truncate(state: State, turn: Turn) -> list[Edit]:
     return edits
 
 
-def cut_output(text: str, limits: ToolLimits, refer: Callable[[str], str], limit: int | None = None) -> Cut | None:
-    """Return the cut that one tool output needs, or None."""
-    if limit is None:
-        limit = limits.html_limit if limits.html_limit is not None and is_html(text) else limits.limit
+def cut_output(
+    text: str, limits: ToolLimits, refer: Callable[[str], str], share: int | None = None, tags: Sequence[str] = ()
+) -> Cut | None:
+    """Return the cut that one tool output needs, or None; ``share`` is its part of a limit for all calls of a turn."""
+    limit = _limit(text, limits, share)
     if len(text) <= limit and (limits.line_limit is None or len(text) <= limits.line_limit):
         return None
-    return head_tail(text, limit, refer(text), line_limit=limits.line_limit)
+    return head_tail(text, limit, refer(text), line_limit=limits.line_limit, tags=tags)
 
 
 def listed_tags(config: ContextConfig) -> tuple[str, ...]:
@@ -41,30 +45,31 @@ def listed_tags(config: ContextConfig) -> tuple[str, ...]:
     return (*config.compact.tags, *config.compact.anchor_tags)
 
 
+def _limit(text: str, limits: ToolLimits, share: int | None) -> int:
+    limit = limits.html_limit if limits.html_limit is not None and is_html(text) else limits.limit
+    return limit if share is None else min(limit, share)
+
+
 def _cut(state: State, turn: Turn, index: int, block: Block, text: str) -> Cut | None:
-    limits = turn.config.limits(block.tools[0] if block.tools else None)
-    if not state.fmt.tagged:
-        return cut_output(text, limits, state.archive.ref, _share(state, index, text, limits))
-    tags = listed_tags(turn.config)
-    spans = state.fmt.spans(text)
+    tags = listed_tags(turn.config) if state.fmt.tagged else ()
+    spans = state.fmt.spans(text) if state.fmt.tagged else None
     if spans is None:
-        if len(text) <= limits.limit:
-            return None
-        return head_tail(text, limits.limit, state.archive.ref(text), line_limit=limits.line_limit, tags=tags)
-    over = []
+        limits = turn.config.limits(block.tools[0] if block.tools else None)
+        return cut_output(text, limits, state.archive.ref, _share(state, index, limits), tags)
+    windows = []
     for i, (start, end) in enumerate(spans):
-        limit = turn.config.limits(block.tools[i] if i < len(block.tools) else None).limit
-        if end - start > limit:
-            over.append((start, end, limit))
-    return cut_spans(text, over, state.archive.ref(text), tags=tags) if over else None
+        limits = turn.config.limits(block.tools[i] if i < len(block.tools) else None)
+        cut = cut_output(text[start:end], limits, lambda _: state.archive.ref(text), _share(state, index, limits), tags)
+        if cut is not None:
+            windows.append((start, end, cut))
+    return spliced(text, windows) if windows else None
 
 
-def _share(state: State, index: int, text: str, limits: ToolLimits) -> int | None:
-    """Return the limit where ``per_turn_limit`` is shared by all calls of the assistant message, else None."""
+def _share(state: State, index: int, limits: ToolLimits) -> int | None:
+    """Return the part of ``per_turn_limit`` for each call of the assistant message before row ``index``, or None."""
     if limits.per_turn_limit is None:
         return None
     while index >= 0 and not state.rows[index].has("call"):
         index -= 1
-    calls = len(state.rows[index].of("call")) if index >= 0 else 1
-    limit = limits.html_limit if limits.html_limit is not None and is_html(text) else limits.limit
-    return max(100, min(limit, limits.per_turn_limit // max(1, calls)))
+    calls = sum([len(block.tools) for block in state.rows[index].of("call")]) if index >= 0 else 1
+    return max(LEAST_LIMIT, limits.per_turn_limit // max(1, calls))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +9,6 @@ SUMMARY_OPEN, SUMMARY_CLOSE = "<summary>", "</summary>"
 
 ARGUMENT_KEYS = ("path", "file", "url", "query", "name", "command", "code", "script")
 """The main argument of a call is the first of these that is present (spec 4.4)."""
-
-_TAG = re.compile(r"<(/?\w++)>")
 
 ARGUMENT_CHARS = 60
 LINE_CHARS = 200
@@ -35,11 +32,8 @@ def first_line(text: str, chars: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` for a line of ours: what does not print as a space, and no tag or code that could run on."""
-    if not text.isprintable():
-        text = "".join([char if char.isprintable() else " " for char in text])
-    text = text.replace("`", "'")
-    return _TAG.sub(r"[\1]", text) if "<" in text else text
+    """Return ``text`` with every character that does not print (control, surrogate) as a space."""
+    return text if text.isprintable() else "".join([char if char.isprintable() else " " for char in text])
 
 
 def main_argument(strings: Iterator[tuple[tuple[str | int, ...], str]], data: Any) -> str:

@@ -5,7 +5,7 @@ import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ga_context.text.boundary import after, before
 from ga_context.text.marker import LINE_MARK, data_mark, marker, note
@@ -25,11 +25,15 @@ _DATA = re.compile(f"{_URI}|{_RUN}", re.ASCII)
 _BASE64_HAS = [re.compile(kind) for kind in ("[A-Z]", "[a-z]", "[0-9]")]
 
 
+Piece: TypeAlias = tuple[int, int] | str
+"""A range of the source that stays, or a mark."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """What stays of a text."""
 
-    pieces: tuple[tuple[int, int] | str, ...]
+    pieces: tuple[Piece, ...]
     """Ranges of the source that stay, and the marks between them, in order."""
     chars: int
     """Length of the source."""
@@ -75,15 +79,15 @@ def head_tail(
     return Cut(_pieces(window), len(text)) if window else None
 
 
-def cut_spans(text: str, spans: Iterable[tuple[int, int, int]], ref: str, *, tags: Sequence[str] = ()) -> Cut | None:
-    """Cut each (start, end, limit) of `spans`, given in order, and leave all else; None if nothing is to be cut."""
-    items: list[_Item] = []
+def spliced(text: str, windows: Sequence[tuple[int, int, Cut]]) -> Cut:
+    """Return the cut of a text from cuts of its parts: (start, end, cut relative to start), in order."""
+    pieces: list[Piece] = []
     at = 0
-    for start, end, limit in spans:
-        if window := _window(text, start, end, limit, ref, sys.maxsize, tags):
-            items += _Item(at, start), *window
-            at = end
-    return Cut(_pieces([*items, _Item(at, len(text))]), len(text)) if items else None
+    for start, end, cut in windows:
+        pieces.append((at, start))
+        pieces += [piece if isinstance(piece, str) else (piece[0] + start, piece[1] + start) for piece in cut.pieces]
+        at = end
+    return Cut((*pieces, (at, len(text))), len(text))
 
 
 def _window(
@@ -206,7 +210,7 @@ def _size(items: Iterable[_Item]) -> int:
     return sum(item.size for item in items)
 
 
-def _pieces(items: Iterable[_Item]) -> tuple[tuple[int, int] | str, ...]:
+def _pieces(items: Iterable[_Item]) -> tuple[Piece, ...]:
     pieces: list[tuple[int, int] | str] = []
     for item in items:
         if item.mark:

@@ -127,11 +127,18 @@ def test_payloads_count_as_their_charge():
 
 def test_strings_become_blocks_only_where_they_must():
     """Alone a string stays a string; beside another message of the same role it is an item."""
-    raw = [{"role": "user", "content": "One."}, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Two."}]
+    raw = [
+        {"role": "user", "content": "One."},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": "Two."},
+    ]
     session = ContextSession(format="anthropic")
     assert session.prepare(raw) == raw
     view = session.prepare([*raw, {"role": "user", "content": "Three."}])
-    assert view[2] == {"role": "user", "content": [{"type": "text", "text": "Two."}, {"type": "text", "text": "Three."}]}
+    assert view[2] == {
+        "role": "user",
+        "content": [{"type": "text", "text": "Two."}, {"type": "text", "text": "Three."}],
+    }
     assert view[:2] == raw[:2]
 
 

@@ -56,7 +56,9 @@ def test_kinds(message, kinds):
 
 def test_texts_of_a_call():
     """The string leaves of its arguments; a custom tool's free text; nothing that does not parse is taken apart."""
-    whole, custom, broken = blocks("assistant", tool_calls=[call('{"a": "x", "n": [1, "y"]}'), CUSTOM, call("not json")])
+    whole, custom, broken = blocks(
+        "assistant", tool_calls=[call('{"a": "x", "n": [1, "y"]}'), CUSTOM, call("not json")]
+    )
     assert FMT.texts(whole) == [(("a",), "x"), (("n", 1), "y")]
     assert FMT.texts(custom) == [((), "*** free text")]
     assert [text for _, text in FMT.texts(broken)] == ["not json"]

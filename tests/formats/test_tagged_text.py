@@ -79,7 +79,8 @@ def test_size_is_the_length_as_json(text):
 def test_a_cut_leaves_tags_balanced():
     """Of the call's content, and of each result by itself."""
     call = f'<tool_use>{{"name": "code_run", "code": "{"<think>" * 300}"}}</tool_use>'
-    result = f"<tool_result>{'x' * 9_000}<thinking>{'y' * 9_000}</thinking></tool_result><tool_result>{'z' * 9_000}</tool_result>"
+    long = f"{'x' * 9_000}<thinking>{'y' * 9_000}</thinking>"
+    result = f"<tool_result>{long}</tool_result><tool_result>{'z' * 9_000}</tool_result>"
     raw = [ASK, says(call), hears(result), *[says("Yes."), ASK] * 6]
     view = ContextSession(PLAIN).prepare(raw)
     assert text_faults(raw, view) == []

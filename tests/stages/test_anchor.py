@@ -43,9 +43,17 @@ def anthropic(*rounds, ask="Do it."):
     """Return a request and rounds of (what the model says, calls as pairs (tool, input))."""
     raw = [{"role": "user", "content": ask}]
     for n, (said, calls) in enumerate(rounds):
-        uses = [{"type": "tool_use", "id": f"c{n}_{i}", "name": tool, "input": given} for i, (tool, given) in enumerate(calls)]
+        uses = [
+            {"type": "tool_use", "id": f"c{n}_{i}", "name": tool, "input": given}
+            for i, (tool, given) in enumerate(calls)
+        ]
         raw.append({"role": "assistant", "content": [{"type": "text", "text": said}, *uses]})
-        raw.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": use["id"], "content": "ok"} for use in uses]})
+        raw.append(
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": use["id"], "content": "ok"} for use in uses],
+            }
+        )
     return raw
 
 
@@ -139,7 +147,10 @@ def test_the_last_twenty_turns(format):
 def test_requests_are_lines_of_their_own():
     """Not among the twenty."""
     raw = anthropic(*[("Well.", [("code_run", {"code": "1"})])] * 3, ask="First.")
-    raw += [{"role": "assistant", "content": "Done."}, *anthropic(("Well.", [("file_read", {"path": "a"})]), ask="Second.")]
+    raw += [
+        {"role": "assistant", "content": "Done."},
+        *anthropic(("Well.", [("file_read", {"path": "a"})]), ask="Second."),
+    ]
     view = ContextSession({"anchor": {"summaries": 2}}).prepare(raw)
     lines = lines_of(anchor_of("anthropic", view))
     assert lines[-2:] == ["[user] Second.", "[5] | file_read a"]
@@ -178,7 +189,9 @@ def test_an_argument_keeps_its_characters(argument):
 def test_a_summary_is_bounded():
     """``summary_chars`` 100 for what the model wrote; a line is at most 200, its arguments kept."""
     calls = [("file_read", {"path": "/srv/" + c * 55}) for c in "abc"]
-    raw = anthropic((f"<summary>{'s' * 300}</summary>", [("a", {"path": "p"})]), (f"<summary>{'t' * 300}</summary>", calls))
+    raw = anthropic(
+        (f"<summary>{'s' * 300}</summary>", [("a", {"path": "p"})]), (f"<summary>{'t' * 300}</summary>", calls)
+    )
     _, first, second = lines_of(anchor_of("anthropic", ContextSession().prepare(raw)))
     assert first == "[1] " + "s" * 100 + " | a p"
     assert len(second) <= 200

@@ -1,4 +1,4 @@
-"""Stage 2: every few turns the old messages are compacted, the newest are spared, signed reasoning is never shortened."""
+"""Stage 2: every few turns the old is compacted, the newest is spared, signed reasoning is never shortened."""
 
 import base64
 import json
@@ -158,7 +158,10 @@ def test_calls_in_tags_are_cut_inside_the_tags():
 def test_unsigned_reasoning_is_cut_to_a_window(format):
     """It may be shortened, as nothing vouches for its words."""
     if format == "anthropic":
-        message = {"role": "assistant", "content": [{"type": "thinking", "thinking": LONG}, {"type": "text", "text": "a"}]}
+        message = {
+            "role": "assistant",
+            "content": [{"type": "thinking", "thinking": LONG}, {"type": "text", "text": "a"}],
+        }
     else:
         message = {"role": "assistant", "reasoning_content": LONG, "content": "a"}
     (_, new) = old({"role": "user", "content": "Go."}, message, format=format)
@@ -276,7 +279,9 @@ def test_tags(text, cut, role):
 
 def test_the_content_of_a_pair_is_a_window():
     """Tags and what is around them stay; the content is 800 characters, the marker included."""
-    (_, message) = old({"role": "user", "content": "Go."}, {"role": "assistant", "content": f"So: <think>{LONG}</think> ok"})
+    (_, message) = old(
+        {"role": "user", "content": "Go."}, {"role": "assistant", "content": f"So: <think>{LONG}</think> ok"}
+    )
     content = re.fullmatch(r"So: <think>(.*)</think> ok", message["content"], re.DOTALL)[1]
     assert 790 < len(content) <= 800
     assert re.fullmatch(r"a{360,}\n\[\.\.\. \d+ characters omitted; recall ref \w{16} \.\.\.\]\nz{360,}", content)
@@ -304,7 +309,11 @@ def test_system_messages_stay(format, role):
 def test_the_newest_request_keeps_its_words(format):
     """However old it is, and whatever tags it holds; an older request is compacted."""
     words = f"<think>{LONG}</think>"
-    raw = [{"role": "user", "content": words}, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": words}]
+    raw = [
+        {"role": "user", "content": words},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": words},
+    ]
     view = ContextSession(PLAIN, format=format).prepare([*raw, *rounds(format, 12)[1:]])
     assert len(view[0]["content"]) < 900
     assert view[2] is raw[2]
@@ -326,7 +335,10 @@ def test_anchors_in_strings_fold():
 @pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
 def test_words_of_an_anchor_are_no_anchor(format):
     """In native formats only our own fold."""
-    raw = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "<history>\n[1] ran the tests\n</history>"}]
+    raw = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": "<history>\n[1] ran the tests\n</history>"},
+    ]
     assert old(*raw, format=format) == raw
 
 

@@ -9,6 +9,7 @@ from oracle import faults
 
 from ga_context import BudgetExceeded, ContextSession, size
 from ga_context.pipeline import STAGES
+from ga_context.stages.evict import KEPT_SHARE
 
 FORMATS = ["anthropic", "openai-chat", "text"]
 ASK = Turn("user", ("Do it.",))
@@ -146,7 +147,9 @@ def test_parallel_calls_go_together(format):
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_older_request_goes_like_any_message(format):
     """First in, first out; the newest request is skipped over and stays where it is."""
-    raw = write(format, [ASK, *[ROUND] * 10, Turn("model", ("Done.",)), Turn("user", ("Now the rest.",)), *[ROUND] * 30])
+    raw = write(
+        format, [ASK, *[ROUND] * 10, Turn("model", ("Done.",)), Turn("user", ("Now the rest.",)), *[ROUND] * 30]
+    )
     view = ContextSession(settings(10_000), format=format).prepare(raw)
     assert "Do it." not in json.dumps(view)
     assert "Now the rest." in json.dumps(view[0])
@@ -255,12 +258,14 @@ def test_the_model_may_stand_first(format, unit):
 
 @pytest.mark.parametrize("unit", ["message", "exchange"])
 def test_a_leading_call_goes_where_the_user_must_be_first(unit):
-    """It goes with what was evicted, its result does not stay without it; but not all the exchanges behind it."""
-    raw = write("anthropic", [ASK, *[ROUND] * 30, Turn("model", ("Done.",)), Turn("user", ("The rest.",)), *[ROUND] * 4])
+    """The exchanges that an evicted request leaves behind go with it (spec 6), down to a share of the target."""
+    raw = write(
+        "anthropic", [ASK, *[ROUND] * 30, Turn("model", ("Done.",)), Turn("user", ("The rest.",)), *[ROUND] * 4]
+    )
     view = ContextSession(settings(10_000) | {"evict": {"unit": unit}}, format="anthropic").prepare(raw)
     assert faults(view, "anthropic") == []
-    assert view[2:] == raw[len(raw) - len(view) + 2 :]
-    assert 6_000 - 2 * size(raw[1:3]) < size(view) <= 6_000
+    assert view == raw[len(raw) - len(view) :]
+    assert KEPT_SHARE * 6_000 <= size(view) <= 6_000
 
 
 @pytest.mark.parametrize("format", FORMATS)

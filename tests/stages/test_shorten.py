@@ -70,7 +70,9 @@ def test_protected_messages_go_before_the_request_is_cut(format):
 @pytest.mark.parametrize("format", FORMATS)
 def test_keep_first_goes_too(format):
     """Before the request loses a word."""
-    raw = write(format, [ASK, round_of("x" * 40), Turn("model", ("Yes.",)), Turn("user", ("word " * 500,)), round_of("y")])
+    raw = write(
+        format, [ASK, round_of("x" * 40), Turn("model", ("Yes.",)), Turn("user", ("word " * 500,)), round_of("y")]
+    )
     config = settings(size(raw[-3:]) + 50) | {"evict": {"keep_first": 3}}
     view = ContextSession(config, format=format).prepare(raw)
     assert view == raw[-3:]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ga_context.text.marker import LINE_MARK, marker
-from ga_context.text.window import Cut, cut_spans, head_tail
+from ga_context.text.window import Cut, head_tail, spliced
 
 REF = "0123456789abcdef"
 ESCAPE = re.compile(r"\\(?:u[dD][89ab][0-9a-f]{2}\\u[dD][c-f][0-9a-f]{2}|u[0-9a-f]{4}|.)", re.DOTALL)
@@ -135,11 +135,12 @@ def test_a_fence_keeps_its_end():
 def test_spans_are_cut_and_all_else_stays():
     """Each span has its own limit and marker."""
     text = "<a>" + "x" * 500 + "</a> keep <a>" + "y" * 100 + "</a><a>" + "z" * 500 + "</a>"
-    spans = [(match.start(1), match.end(1), 200) for match in re.finditer("<a>(.*?)</a>", text)]
-    out = cut_spans(text, spans, REF).apply(text)
+    found = re.finditer("<a>(.*?)</a>", text)
+    cuts = [(match.start(1), match.end(1), head_tail(match[1], 200, REF)) for match in found]
+    out = spliced(text, [(start, end, cut) for start, end, cut in cuts if cut]).apply(text)
     assert re.fullmatch(r"<a>x+\n\[.*\]\nx+</a> keep <a>y{100}</a><a>z+\n\[.*\]\nz+</a>", out)
     assert [len(content) for content in re.findall("<a>(.*?)</a>", out, re.DOTALL)] == [200, 100, 200]
-    assert cut_spans(text, spans[1:2], REF) is None
+    assert cuts[1][2] is None
 
 
 @settings(max_examples=300)
