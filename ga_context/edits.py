@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ga_context.config import ContextConfig
@@ -125,8 +125,10 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
             continue
         _change(state, turn, edit, rebuilt)
     if rebuilt or inserted:
-        cause: Cause = "shrink" if turn.shrunk else CAUSES[_stage(edits)]
-        _rebuild(state, rebuilt, inserted, cause)
+        stage = _stage(edits)
+        cause: Cause = "shrink" if turn.shrunk else CAUSES[stage]
+        valid = stage == "anchor" or all([isinstance(edit, CutTexts | Pass) for edit in edits])
+        _rebuild(state, rebuilt, inserted, cause, valid)
 
 
 def _stage(edits: Sequence[Edit]) -> Stage:
@@ -179,17 +181,17 @@ def _cut(state: State, turn: Turn, block: Block, edit: CutTexts) -> Block:
         part = ".".join(map(str, (block.index, *path))) if not block.ours else None
         if path in texts:
             text = texts[path]
-            before, after = block.text_chars(path, text), len(cut.apply(text))
+            before, after = block.text_chars(path, text), cut.size
             ref, (start, end, _) = state.archive.put(text), cut.gone
         else:
             data = next(data for at, _, data in state.fmt.payloads(block) if at == path)
             ref, start, end = state.archive.put(payload_bytes(data)), 0, len(data)
-            before, after = state.fmt.payload_chars, len(cut.apply(""))
+            before, after = state.fmt.payload_chars, cut.size
         turn.actions.append(
             Action(edit.stage, edit.reason, block.ordinal, None, part, start, end, before, after, ref)
         )
     kept = {**earlier, **dict(edit.cuts)}
-    return state.fmt.render(replace(block, cuts=tuple(kept.items())))
+    return state.fmt.render(block, cuts=tuple(kept.items()))
 
 
 def _evict(state: State, turn: Turn, edit: Evict, rebuilt: dict[int, list[list[Block]]]) -> None:
@@ -239,7 +241,7 @@ def payload_bytes(data: str) -> str | bytes:
 
 
 def _rebuild(
-    state: State, rebuilt: dict[int, list[list[Block]]], inserted: dict[int, list[Row]], cause: Cause
+    state: State, rebuilt: dict[int, list[list[Block]]], inserted: dict[int, list[Row]], cause: Cause, valid: bool
 ) -> None:
     """Put the changed rows in place of the old; rows left with nothing go, neighbours of one role become one."""
     touched = [*rebuilt, *inserted]
@@ -259,9 +261,9 @@ def _rebuild(
             made.append(new)
     if stop not in range(start, stop):
         made.extend(inserted.get(stop, ()))
-    if state.fmt.merges:
+    if state.fmt.merges and not valid:
         start, stop, made = _merged(state, start, stop, made)
-    state.splice(start, stop, made, cause)
+    state.splice(start, stop, made, cause, valid)
 
 
 def _merged(state: State, start: int, stop: int, rows: list[Row]) -> tuple[int, int, list[Row]]:

@@ -72,6 +72,8 @@ def advance(
     for stage in stages:
         if edits := stage(state, turn):
             apply(state, turn, edits)
+        elif stage is repair:
+            state.unrepaired = len(state.rows)
     return _report(state, turn, before)
 
 
@@ -110,9 +112,8 @@ def _report(state: State, turn: Turn, before: Sequence[Message]) -> Report:
         report.first_changed_char = _first_difference(json_text(before[changed]), now)
         report.break_cause = next((cause for cause in CAUSES if cause in state.causes), "caller")
     if before:
-        shared = state.chars if changed is None else sum([row.size for row in state.rows[:changed]])
-        new = sum([row.size for row in state.rows[len(before) :]]) if changed is None else 0
-        report.cached_share = round((shared - new) / state.chars, 4) if state.chars else 1.0
+        new = sum([row.size for row in state.rows[len(before) if changed is None else changed :]])
+        report.cached_share = round((state.chars - new) / state.chars, 4) if state.chars else 1.0
     return report
 
 

@@ -15,7 +15,7 @@ from ga_context.formats.base import Format
 from ga_context.model import Call, Cause, Line, Message, Row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Marks:
     """Where the session stands: plain values, copied whole into each snapshot."""
 
@@ -66,7 +66,7 @@ class State:
     archive: MemoryArchive = field(default_factory=MemoryArchive)
     decided: bool = True
     """The format is certain; else it is read as openai-chat until the list shows more (spec 6)."""
-    marks: Marks = Marks()
+    marks: Marks = field(default_factory=Marks)
     raw: list[Message] = field(default_factory=list)
     """The caller's messages by ordinal; the objects that came first."""
     sizes: list[int] = field(default_factory=list)
@@ -99,6 +99,8 @@ class State:
     snapshots: list[Snapshot] = field(default_factory=list)
     touched: int = 0
     """The first row changed since the turn began."""
+    unrepaired: int = 0
+    """The first row changed since the list was made valid."""
     causes: set[Cause] = field(default_factory=set)
     """Why rows that were sent before have changed."""
     sent: int = 0
@@ -112,8 +114,11 @@ class State:
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
-    def splice(self, start: int, stop: int, rows: Sequence[Row], cause: Cause) -> None:
-        """Put ``rows`` in the place of those from ``start`` to ``stop``: the one way in which the view changes."""
+    def splice(self, start: int, stop: int, rows: Sequence[Row], cause: Cause, valid: bool = False) -> None:
+        """Put ``rows`` in the place of those from ``start`` to ``stop``: the one way in which the view changes.
+
+        ``valid`` says that the list is as valid as before: texts were cut, nothing came or went.
+        """
         old = self.rows[start:stop]
         pairs = enumerate(zip(old, rows, strict=False))
         same = next((i for i, (a, b) in pairs if a is not b), min(len(old), len(rows)))
@@ -122,6 +127,8 @@ class State:
             return
         self.undo.append((start, len(rows), old))
         self._replace(start, stop, rows)
+        if not valid:
+            self.unrepaired = min(self.unrepaired, start)
         if start < self.sent:
             self.causes.add(cause)
 
@@ -133,14 +140,15 @@ class State:
 
     def mark(self, **values: object) -> None:
         """Advance the marks."""
-        self.marks = replace(self.marks, **values)  # type: ignore[arg-type]
+        for name, value in values.items():
+            setattr(self.marks, name, value)
 
     # -- going back -----------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
         """Return what is needed to come back to this point."""
         last = self.lines[-1] if self.lines else None
-        return Snapshot(self.marks, len(self.undo), len(self.calls), len(self.pairs), (len(self.lines), last))
+        return Snapshot(replace(self.marks), len(self.undo), len(self.calls), len(self.pairs), (len(self.lines), last))
 
     def begin(self) -> None:
         """Start a turn: from here on, changes to what was sent are counted."""
@@ -159,12 +167,13 @@ class State:
         while len(self.undo) > point.undo:
             start, count, old = self.undo.pop()
             self._replace(start, start + count, old)
+            self.unrepaired = min(self.unrepaired, start)
         del self.calls[point.calls :], self.pairs[point.pairs :]
         count, line = point.lines
         del self.lines[count:]
         if line is not None:
             self.lines[-1] = line
-        self.marks = point.marks
+        self.marks = replace(point.marks)
         self._forget_from(point.marks.messages)
 
     def go_back(self, messages: int | None, rows: int | None) -> int:

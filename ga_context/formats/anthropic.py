@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ga_context.errors import InvalidMessages
@@ -26,6 +25,7 @@ class Anthropic(Format):
     merges = True
     starts_with_user = True
     unique_in_request = True
+    marks = True
 
     def _roles(self) -> str:
         return "'user' and 'assistant'; pass a system prompt as `system=` and not in the list"
@@ -108,16 +108,16 @@ class Anthropic(Format):
         given = block.base.get("input")
         if isinstance(given, dict):
             return None
-        return self.render(replace(block, base={**block.base, "input": {} if given in (None, "") else {"_raw": given}}))
+        return self.render(block, base={**block.base, "input": {} if given in (None, "") else {"_raw": given}})
 
     def _without_blanks(self, block: Block) -> Block | None:
         items = _inner_items(block.base)
         kept = [item for item in items if not _is_text(item) or item["text"].strip()]
-        return self.render(replace(block, base={**block.base, "content": kept})) if len(kept) < len(items) else None
+        return self.render(block, base={**block.base, "content": kept}) if len(kept) < len(items) else None
 
     def rename(self, block: Block, call_id: str) -> Block:
         key = "id" if block.kind == "call" else "tool_use_id"
-        return self.render(replace(block, id=call_id, base={**block.base, key: call_id}))
+        return self.render(block, id=call_id, base={**block.base, key: call_id})
 
     def is_blank(self, block: Block) -> bool:
         if block.kind != "text":
@@ -133,7 +133,7 @@ class Anthropic(Format):
         if text == text.rstrip() or not text.strip():
             return None
         base = text.rstrip() if isinstance(wire, str) else {**wire, "text": text.rstrip()}
-        return self.render(replace(block, base=base, cuts=()))
+        return self.render(block, base=base, cuts=())
 
     def markers(self, block: Block) -> int:
         return sum([MARKER in item for item in (block.base, *_inner_items(block.base)) if isinstance(item, dict)])
@@ -142,7 +142,7 @@ class Anthropic(Format):
         base = _without_marker(block.base)
         if inner := _inner_items(base):
             base = {**base, "content": [_without_marker(item) for item in inner]}
-        return self.render(replace(block, base=base))
+        return self.render(block, base=base)
 
     def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
         block = self.block(fields.pop("kind", "text"), "content", self.text_item(text), **fields)

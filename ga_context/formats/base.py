@@ -30,6 +30,9 @@ class Format:
     tagged: ClassVar[bool] = False
     """Calls and results are tags in strings: they pair by position, and a cut must leave tags balanced."""
 
+    marks: ClassVar[bool] = False
+    """Blocks may carry cache markers, at most four in a request."""
+
     def __init__(self, payload_chars: int) -> None:
         self.payload_chars = payload_chars
 
@@ -83,15 +86,18 @@ class Format:
         """Return where the results stand in a result text; None: the whole text is one result."""
         return None
 
-    def render(self, block: Block) -> Block:
-        """Return the block with ``wire`` and ``size`` made from its base, cuts and note."""
+    def render(self, block: Block, **changes: Any) -> Block:
+        """Return the block with ``changes``, its ``wire`` and ``size`` made anew from base, cuts and note."""
+        if "base" in changes or "kind" in changes:
+            block = replace(block, **changes)
+        cuts, note = changes.get("cuts", block.cuts), changes.get("note", block.note)
         wire = block.base
-        if block.cuts:
+        if cuts:
             original = dict(self.texts(block))
-            wire = self._write(block, {path: cut.apply(original.get(path, "")) for path, cut in block.cuts})
-        if block.note is not None:
-            wire = self._attach(wire, block.note)
-        return replace(block, wire=wire, size=self._chars(wire))
+            wire = self._write(block, {path: cut.apply(original.get(path, "")) for path, cut in cuts})
+        if note is not None:
+            wire = self._attach(wire, note)
+        return replace(block, **changes, wire=wire, size=self._chars(wire))
 
     def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
         """Return ``block.base`` with new texts; at the path of a payload the text takes its place."""

@@ -138,11 +138,11 @@ class OpenAIChat(Format):
         if call.get("type") == "custom" or (isinstance(parsed(given), dict) and isinstance(given, str)):
             return None
         text = "{}" if given in (None, "") else json_text(given if isinstance(given, dict) else {"_raw": given})
-        return self.render(replace(block, base=put(call, ("function", "arguments"), text)))
+        return self.render(block, base=put(call, ("function", "arguments"), text))
 
     def rename(self, block: Block, call_id: str) -> Block:
         if block.kind == "call":
-            return self.render(replace(block, id=call_id, base={**block.base, "id": call_id}))
+            return self.render(block, id=call_id, base={**block.base, "id": call_id})
         return replace(block, id=call_id)
 
     def is_void(self, row: Row) -> bool:

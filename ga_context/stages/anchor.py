@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ga_context.edits import Edit, Insert, Swap, Turn
 from ga_context.memory import anchor_for, note_place
 from ga_context.state import State
@@ -21,7 +19,7 @@ def anchor(state: State, turn: Turn) -> list[Edit]:
     last = len(state.rows) - 1
     if (noted := note_place(state, turn)) is not None:
         index, place = noted
-        new = state.fmt.render(replace(state.rows[index].blocks[place], note=wanted.text))
+        new = state.fmt.render(state.rows[index].blocks[place], note=wanted.text)
         return [Swap(index, place, new, "anchor", "working memory")]
     if wanted.head is not None:
         return [*edits, Insert(last + 1, 0, wanted.block, "anchor", "working memory", head=wanted.head)]
@@ -55,5 +53,5 @@ def _text(state: State, at: tuple[int, int]) -> str:
 
 def _without(state: State, at: tuple[int, int]) -> Swap:
     block = state.rows[at[0]].blocks[at[1]]
-    new = state.fmt.render(replace(block, note=None)) if block.note is not None else None
+    new = state.fmt.render(block, note=None) if block.note is not None else None
     return Swap(*at, new, "anchor", "withdrawn: a newer one takes its place")

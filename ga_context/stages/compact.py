@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn, payload_bytes
 from ga_context.model import Block
 from ga_context.stages.truncate import listed_tags
@@ -71,16 +69,18 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
     if block.kind == "reasoning" and _is_sealed(state, index, block):
         drop = Swap(index, place, None, "compact", "old signed reasoning, left out whole", json_text(block.base))
         return [drop] if settings.drop_reasoning else []
+    if block.kind in ("text", "call") and block.size <= settings.window_chars and not fmt.tagged:
+        return []
     edits: list[Edit] = []
     if block.note is not None and (cut := folded(block.note, settings.anchor_tags)) is not None:
-        new = fmt.render(replace(block, note=cut.apply(block.note)))
+        new = fmt.render(block, note=cut.apply(block.note))
         edits.append(Swap(index, place, new, "compact", "old anchor", block.note))
     if block.ordinal == state.marks.request and block.kind != "result":
         return edits
     cuts = []
     for path, text in fmt.texts(block):
         cut = _cut(state, turn, block, text)
-        if cut is not None and len(cut.apply(text)) < block.text_chars(path, text):
+        if cut is not None and cut.size < block.text_chars(path, text):
             cuts.append((path, cut))
     for path, kind, data in fmt.payloads(block):
         cuts.append((path, Cut((payload_note(kind, state.archive.ref(payload_bytes(data))),), 0)))

@@ -19,8 +19,10 @@ MAX_CACHE_MARKERS = 4
 
 def repair(state: State, turn: Turn) -> list[Edit]:
     """Propose what makes the rows that changed this turn valid, each by itself and with its neighbours."""
+    if state.unrepaired >= len(state.rows):
+        return []
+    start = max(0, state.unrepaired - 1)
     edits: list[Edit] = []
-    start = max(0, state.touched - 1)
     for index in range(start, len(state.rows)):
         row = state.rows[index]
         if state.fmt.is_void(row):
@@ -82,7 +84,7 @@ def _missing(state: State, index: int, row: Row) -> list[Edit]:
     """Propose a placeholder for each call that is followed by something but not by its result."""
     if row.side != "assistant" or state.fmt.tagged or not row.has("call"):
         return []
-    if all([after.ours for after in state.rows[index + 1 :]]):
+    if all(state.rows[after].ours for after in range(index + 1, len(state.rows))):
         return []
     end = results_end(state, index)
     answers = [block for answer in state.rows[index + 1 : end] for block in answer.of("result")]
@@ -111,7 +113,7 @@ def _untrimmed(state: State) -> list[Edit]:
 
 def _overmarked(state: State, start: int) -> list[Edit]:
     """Propose to take the oldest cache markers out of the view where there are too many."""
-    if not any([state.fmt.markers(block) for row in state.rows[start:] for block in row.blocks]):
+    if not state.fmt.marks or not any([state.fmt.markers(block) for row in state.rows[start:] for block in row.blocks]):
         return []
     marked = [
         (index, place, block)

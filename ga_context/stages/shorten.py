@@ -85,7 +85,7 @@ def _cuts(state: State, turn: Turn, over: int, found: list[Candidate], least: in
         if limit >= one.chars:
             continue
         cut = head_tail(one.text, limit, state.archive.ref(one.text), tags=tags)
-        if cut is not None and len(cut.apply(one.text)) < one.chars:
+        if cut is not None and cut.size < one.chars:
             edits.append(CutTexts(one.row, one.block, ((one.path, cut),), "evict", "still over the budget"))
-            over -= one.chars - len(cut.apply(one.text)) - mark.count("\n")
+            over -= one.chars - cut.size - mark.count("\n")
     return edits

@@ -11,14 +11,18 @@ def is_encodable(value: Any) -> bool:
     stack = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, str):
+        kind = type(item)
+        if kind is str:
             if not (item.isascii() or _encodes(item)):
                 return False
-        elif isinstance(item, Mapping):
+        elif kind is dict:
             stack.extend(item.values())
+            if not "".join([key for key in item if type(key) is str]).isascii():
+                stack.extend(item)
+        elif kind is list or isinstance(item, list | tuple):
             stack.extend(item)
-        elif isinstance(item, list | tuple):
-            stack.extend(item)
+        elif isinstance(item, str | Mapping):
+            stack.append(str(item) if isinstance(item, str) else dict(item))
     return True
 
 

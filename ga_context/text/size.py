@@ -19,10 +19,13 @@ def json_chars(text: str) -> int:
     return len(text) + 2 + escaped + 5 * control
 
 
+_encoder = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def json_text(value: object) -> str:
     """Return `json.dumps(value, ensure_ascii=False)`, however deep the value is nested."""
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return _encoder(value)
     except RecursionError:
         return "".join(_encode(value))
 

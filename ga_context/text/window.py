@@ -22,6 +22,9 @@ _URI = (
 )
 _BASE64 = re.compile(_RUN, re.ASCII)
 _DATA = re.compile(f"{_URI}|{_RUN}", re.ASCII)
+_RUN_LEAST = 200
+_NEAR_CHARS = 256  # a run that reaches into what stays shows this much of itself near it
+_RUN_CHARS = bytes([120 if chr(code).isalnum() or chr(code) in "_+/-" else 32 for code in range(128)]) + b" " * 128
 _BASE64_HAS = [re.compile(kind) for kind in ("[A-Z]", "[a-z]", "[0-9]")]
 
 
@@ -41,6 +44,11 @@ class Cut:
     def apply(self, source: str) -> str:
         """Return what stays of `source`, with the marks."""
         return "".join(piece if isinstance(piece, str) else source[piece[0] : piece[1]] for piece in self.pieces)
+
+    @property
+    def size(self) -> int:
+        """Length of what stays, marks included."""
+        return sum([len(piece) if isinstance(piece, str) else piece[1] - piece[0] for piece in self.pieces])
 
     @property
     def gone(self) -> tuple[int, int, int]:
@@ -98,7 +106,7 @@ def _window(
     if not over and not lines:
         return None
     lines.append((end, end))
-    atoms = _atoms(text, start, end, tags)
+    atoms = _atoms(text, start, end, tags) if tags or lines[1:] or _holds_data(text, start, end, limit) else []
 
     def shortened(line_limit: int) -> tuple[list[_Item], _Item]:
         items: list[_Item] = []
@@ -129,6 +137,17 @@ def _long_lines(text: str, start: int, end: int, limit: int) -> Iterator[tuple[i
             newline = end if newline < 0 else newline
             yield start, before(text, newline, start, end)
         start = newline + 1
+
+
+def _holds_data(text: str, start: int, end: int, limit: int) -> bool:
+    """Return whether data may stand in what stays of the text, or is so long that all else would stay without it."""
+    near = limit + _NEAR_CHARS
+    parts = [(start, end)] if end - start <= 2 * near else [(start, start + near), (end - near, end)]
+    for first, last in parts:
+        part = text[first:last]
+        if "data:" in part or b"x" * _RUN_LEAST in part.encode("ascii", "replace").translate(_RUN_CHARS):
+            return True
+    return False
 
 
 def _atoms(text: str, start: int, end: int, names: Sequence[str]) -> list[_Item]:
