@@ -37,7 +37,7 @@ class SavedBlock(_Saved):
     """A block: where it came from, and what was made of it."""
 
     ordinal: int
-    index: int
+    position: int
     kind: Kind
     id: str | None
     tools: tuple[str, ...]
@@ -116,7 +116,7 @@ def dump(state: State, config: ContextConfig, usage: Mapping[str, float], archiv
         pool=[_saved_row(state, row) for row in pool.values()],
         rows=[place[id(row)] for row in state.rows],
         undo=[(start, count, [place[id(row)] for row in old]) for start, count, old in state.undo],
-        snapshots=[*state.snapshots[:-1], replace(state.snapshots[-1], marks=replace(state.marks))],
+        snapshots=[*state.snapshots[:-1], state.snapshots[-1]._replace(marks=replace(state.marks))],
         calls=state.calls,
         pairs=[(ordinal, call_place[id(call)]) for ordinal, call in state.pairs],
         lines=state.lines,
@@ -227,7 +227,7 @@ def _check_positions(saved: SavedSession) -> None:
     """Refuse a dump whose parts do not fit together."""
     positions = [*saved.rows, *(i for _, _, old in saved.undo for i in old)]
     fits = all(0 <= i < len(saved.pool) for i in positions) and all(0 <= i < len(saved.calls) for _, i in saved.pairs)
-    ordinals = [block.ordinal for row in saved.pool for block in row.blocks if block.index >= 0]
+    ordinals = [block.ordinal for row in saved.pool for block in row.blocks if block.position >= 0]
     fits = fits and all(0 <= ordinal < len(saved.raw) for ordinal in ordinals)
     fits = fits and len(saved.sizes) == len(saved.raw) and len(saved.view) == len(saved.rows) and bool(saved.snapshots)
     if not fits:
@@ -259,7 +259,7 @@ def _from_view(saved: SavedSession, messages: list[Message]) -> list[Any] | None
     for i, message in zip(saved.rows, messages, strict=False):
         if saved.pool[i].whole:
             raws[saved.pool[i].ordinal] = message
-    needed = {block.ordinal for i in saved.rows for block in saved.pool[i].blocks if block.index >= 0}
+    needed = {block.ordinal for i in saved.rows for block in saved.pool[i].blocks if block.position >= 0}
     return None if any(raws[ordinal] is None for ordinal in needed) else raws
 
 
@@ -274,7 +274,7 @@ def _saved_block(state: State, block: Block, whole: bool) -> SavedBlock:
     base = None if whole else _fresh_base(state, block)
     own = not whole and (base is None or base != block.base)
     return SavedBlock(
-        **{name: getattr(block, name) for name in ("ordinal", "index", "kind", "id", "tools", "place", "bare")},
+        **{name: getattr(block, name) for name in ("ordinal", "position", "kind", "id", "tools", "place", "bare")},
         **{name: getattr(block, name) for name in ("sealed", "missing", "note")},
         cuts=[(path, cut.pieces, cut.chars) for path, cut in block.cuts],
         base=block.base if own else None,
@@ -286,7 +286,7 @@ def _fresh_base(state: State, block: Block) -> Any:
     """Return what the raw message shows at the block's place when it is read again."""
     if block.ours:
         return None
-    return next((one.base for one in _blocks(state, block.ordinal) if one.index == block.index), None)
+    return next((one.base for one in _blocks(state, block.ordinal) if one.position == block.position), None)
 
 
 def _blocks(state: State, ordinal: int) -> Iterable[Block]:
@@ -303,14 +303,14 @@ def _row(state: State, saved: SavedRow) -> Row:
 
 
 def _as_saved(block: Block, saved: SavedBlock) -> Block:
-    return replace(block, kind=saved.kind, id=saved.id, tools=saved.tools)
+    return block._replace(kind=saved.kind, id=saved.id, tools=saved.tools)
 
 
 def _block(state: State, saved: SavedBlock) -> Block:
     base = saved.base
     if not saved.own_base:
-        base = next((one.base for one in _blocks(state, saved.ordinal) if one.index == saved.index), None)
+        base = next((one.base for one in _blocks(state, saved.ordinal) if one.position == saved.position), None)
     cuts = tuple([(path, Cut(pieces, chars)) for path, pieces, chars in saved.cuts])
-    fields = saved.model_dump(include={"kind", "place", "bare", "ordinal", "index", "id", "tools", "sealed"})
+    fields = saved.model_dump(include={"kind", "place", "bare", "ordinal", "position", "id", "tools", "sealed"})
     block = Block(wire=base, base=base, size=0, cuts=cuts, note=saved.note, missing=saved.missing, **fields)
     return state.fmt.render(block)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ga_context.model import Block, Call, Incoming, Row
 from ga_context.report import Action
@@ -40,8 +39,9 @@ def place(state: State, incoming: Incoming) -> list[Action]:
 def call_row(state: State, call: Call) -> int | None:
     """Return the index of the row that holds ``call``, looking from the end; None when it was evicted."""
     for index in range(len(state.rows) - 1, -1, -1):
-        if any([block.ordinal == call.ordinal and block.index == call.index for block in state.rows[index].blocks]):
-            return index
+        for block in state.rows[index].blocks:
+            if block.ordinal == call.ordinal and block.position == call.position:
+                return index
     return None
 
 
@@ -89,7 +89,7 @@ def _with_own_ids(state: State, blocks: Sequence[Block], ordinal: int) -> tuple[
         if call_id != block.id:
             out[i] = fmt.rename(block, call_id)
             actions.append(_repaired(f"call id {block.id!r} sent as {call_id!r}", out[i], block.size))
-        call = Call(ordinal, block.index, state.marks.responses, block.id, call_id, block.tools)
+        call = Call(ordinal, block.position, state.marks.responses, block.id, call_id, block.tools)
         state.calls.append(call)
         if fmt.tagged:
             continue
@@ -116,7 +116,7 @@ def _place_tool(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
     """Place a result that is a message of its own: behind the results of its calls."""
     block, index = _paired(state, incoming.blocks[0], ordinal)
     if index is None:
-        _append(state, replace(incoming, blocks=(block,)), ordinal)
+        _append(state, incoming._replace(blocks=(block,)), ordinal)
         return []
     renamed = block.id != incoming.blocks[0].id
     row = Row("tool", incoming.raw, (block,), incoming.raw, incoming.size, ordinal)
@@ -156,7 +156,7 @@ def _place_user(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
             actions += _add_late(state, index, groups[index])
     now = groups.get(newest, [])
     blocks = [*now, *rest]
-    if [block.index for block in blocks] != sorted([block.index for block in blocks]):
+    if [block.position for block in blocks] != sorted([block.position for block in blocks]):
         actions.append(_repaired("results first in the message", now[0], incoming.size))
     return actions + _add_rest(state, incoming, blocks, ordinal, whole=not actions)
 
@@ -188,7 +188,7 @@ def _add_rest(state: State, incoming: Incoming, blocks: Sequence[Block], ordinal
         state.splice(len(state.rows) - 1, len(state.rows), [merged], "merge")
         return [_merged(ordinal, incoming.size)]
     if whole:
-        _append(state, replace(incoming, blocks=tuple(blocks)), ordinal)
+        _append(state, incoming._replace(blocks=tuple(blocks)), ordinal)
     else:
         row = state.fmt.row("user", incoming.raw, blocks, ordinal)
         state.splice(len(state.rows), len(state.rows), [row], "repair")
@@ -202,10 +202,10 @@ def _paired(state: State, result: Block, ordinal: int) -> tuple[Block, int | Non
     if call is None or index is None:
         if call is not None:
             state.pairs.pop()
-        return replace(result, id=None), None
+        return result._replace(id=None), None
     if call.id != result.id:
         result = state.fmt.rename(result, call.id)
-    return replace(result, tools=call.tools), index
+    return result._replace(tools=call.tools), index
 
 
 def _by_position(state: State, incoming: Incoming, ordinal: int) -> Incoming:
@@ -216,7 +216,7 @@ def _by_position(state: State, incoming: Incoming, ordinal: int) -> Incoming:
     called = [call for call in state.calls[-len(last.blocks) :] if call.ordinal == last.ordinal]
     tools = tuple([tool for call in called for tool in call.tools])
     state.pairs.extend([(ordinal, call) for call in called])
-    return replace(incoming, blocks=tuple([state.fmt.as_result(block, tools) for block in incoming.blocks]))
+    return incoming._replace(blocks=tuple([state.fmt.as_result(block, tools) for block in incoming.blocks]))
 
 
 def _stands_in(block: Block, result: Block) -> bool:
@@ -227,7 +227,8 @@ def _stands_in(block: Block, result: Block) -> bool:
 
 
 def _repaired(reason: str, block: Block, before: int) -> Action:
-    return Action("repair", reason, block.ordinal, part=str(block.index), chars_before=before, chars_after=block.size)
+    part = str(block.position)
+    return Action("repair", reason, block.ordinal, part=part, chars_before=before, chars_after=block.size)
 
 
 def _merged(ordinal: int, size: int) -> Action:

@@ -10,7 +10,7 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ga_context.config import ContextConfig
 from ga_context.model import Block, Cause, Message, Path, Row, Side
@@ -29,8 +29,7 @@ CAUSES: dict[Stage, Cause] = {
 """What a change to a message that was sent before is called. Stage 1 only meets one where a late result came in."""
 
 
-@dataclass(frozen=True, slots=True)
-class CutTexts:
+class CutTexts(NamedTuple):
     """Send texts of a block cut; a payload is sent as the mark alone."""
 
     row: int
@@ -40,8 +39,7 @@ class CutTexts:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
+class Swap(NamedTuple):
     """Send another block in the place of one, or none."""
 
     row: int
@@ -53,8 +51,7 @@ class Swap:
     """What to archive; None where nothing is lost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(NamedTuple):
     """Send a block of ours: as a message of its own before ``row`` when it has a head, else at ``block`` in it."""
 
     row: int
@@ -66,8 +63,7 @@ class Insert:
     head: Message | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Evict:
+class Evict(NamedTuple):
     """Leave blocks out of the view, for good: whole messages and exchanges."""
 
     blocks: tuple[tuple[int, int], ...]
@@ -75,8 +71,7 @@ class Evict:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(NamedTuple):
     """Set the mark of a pass."""
 
     border: int
@@ -168,7 +163,7 @@ def _slots(state: State, row: int, rebuilt: dict[int, list[list[Block]]]) -> lis
 
 
 def _action(edit: Swap | Insert, block: Block, before: int, after: int, ref: str | None = None) -> Action:
-    part = str(block.index) if block.index >= 0 else None
+    part = str(block.position) if block.position >= 0 else None
     return Action(
         edit.stage, edit.reason, block.ordinal, part=part, chars_before=before, chars_after=after, ref=ref
     )
@@ -178,7 +173,7 @@ def _cut(state: State, turn: Turn, block: Block, edit: CutTexts) -> Block:
     texts = dict(state.fmt.texts(block))
     earlier = dict(block.cuts)
     for path, cut in edit.cuts:
-        part = ".".join(map(str, (block.index, *path))) if not block.ours else None
+        part = ".".join(map(str, (block.position, *path))) if not block.ours else None
         if path in texts:
             text = texts[path]
             before, after = block.text_chars(path, text), cut.size

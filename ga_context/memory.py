@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 from ga_context.edits import Turn
@@ -73,7 +73,8 @@ def anchor_text(state: State, turn: Turn) -> str | None:
         if len(key_info) > room:
             key_info = _shortened(key_info, room, state)
         room -= len(key_info)
-    history = _newest_that_fit([_plain(line.text, names) if "<" in line.text else line.text for line in recent], room - len("\n<history>\n</history>"))
+    lines = [_plain(line.text, names) if "<" in line.text else line.text for line in recent]
+    history = _newest_that_fit(lines, room - len("\n<history>\n</history>"))
     room -= sum(map(len, history)) + len(history) + len("\n<history>\n</history>")
     room -= len("\n<earlier_context>\n</earlier_context>")
     earlier = _newest_that_fit([_plain(line, names) for line in earlier], room)
@@ -167,7 +168,7 @@ def _placed(state: State, turn: Turn, text: str) -> Anchor | None:
         return None
     head, block = fmt.speech(text, kind="anchor", ordinal=newest)
     if (at := note_place(state, turn)) is not None:
-        target = replace(state.rows[at[0]].blocks[at[1]], note=None)
+        target = state.rows[at[0]].blocks[at[1]]._replace(note=None)
         plain, noted = fmt.render(target), fmt.render(target, note=text)
         return Anchor(text, block, None, noted.size - plain.size)
     if fmt.tagged:

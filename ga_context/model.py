@@ -8,8 +8,7 @@ all as they came sends the caller's own object.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ga_context.text.window import Cut
 
@@ -29,8 +28,7 @@ Cause: TypeAlias = Literal["pass", "eviction", "shrink", "repair", "merge", "cal
 """Why a view does not start with the one before (spec 3.4)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A piece of a message: a text, a call, a result, an image."""
 
     kind: Kind
@@ -46,7 +44,7 @@ class Block:
     """It is the whole value under ``place``, not an item of a list there."""
     ordinal: int = -1
     """The raw message it came from, counted over the session; for a block of ours, the message it stands by."""
-    index: int = -1
+    position: int = -1
     """Its place in that message; -1: a block of ours."""
     id: str | None = None
     """Call id as it is sent; of a result, the id of the call it answers. A result without one is an orphan."""
@@ -64,7 +62,7 @@ class Block:
     @property
     def ours(self) -> bool:
         """True for the anchor and for placeholders."""
-        return self.index < 0
+        return self.position < 0
 
     def text_chars(self, path: Path, text: str) -> int:
         """Return the characters of a text of ``base`` as it is sent."""
@@ -72,8 +70,7 @@ class Block:
         return len(text) if cut is None else cut.size
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(NamedTuple):
     """A raw message as its format reads it."""
 
     side: Side
@@ -85,8 +82,7 @@ class Incoming:
     """What the caller handed over, where ``raw`` is a copy of it that can be encoded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A message of the view."""
 
     side: Side
@@ -115,12 +111,11 @@ class Row:
         return [block for block in self.blocks if block.kind == kind]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A tool call that a result may still come for."""
 
     ordinal: int
-    index: int
+    position: int
     turn: int
     """The model response it belongs to; assistant messages in a row are one response."""
     raw_id: str
@@ -130,8 +125,7 @@ class Call:
     tools: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """What the anchor says of one turn or one user request."""
 
     ordinal: int

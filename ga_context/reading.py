@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ga_context.archive import MemoryArchive
@@ -51,8 +50,8 @@ def read(
     blocks = tuple([block for block, was in pairs if not (was.sealed and block.base != was.base)])
     if len(blocks) < len(clean.blocks):
         row = fmt.row(clean.side, clean.raw, blocks, ordinal)
-        clean = replace(clean, raw=row.out, blocks=row.blocks, size=row.size)
+        clean = clean._replace(raw=row.out, blocks=row.blocks, size=row.size)
     reason = "what cannot be encoded was replaced"
     ref = archive.put(json_text(raw))
     action = Action("repair", reason, ordinal, chars_before=message.size, chars_after=clean.size, ref=ref)
-    return replace(clean, given=raw), action
+    return clean._replace(given=raw), action

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ga_context.archive import MemoryArchive
 from ga_context.formats.base import Format
@@ -47,8 +47,7 @@ class Marks:
     """Share of B that is left after refusals by the provider."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """The state after a turn, as what must be taken back to return to it."""
 
     marks: Marks
@@ -217,12 +216,12 @@ class State:
 
     def enter_calls(self) -> None:
         """Tell again which calls wait for a result, from all calls and the results that came."""
-        answered = {(call.ordinal, call.index) for _, call in self.pairs}
+        answered = {(call.ordinal, call.position) for _, call in self.pairs}
         self.unanswered.clear()
         self.used.clear()
         for call in self.calls:
             self.used.setdefault(call.id, 1)
-            if (call.ordinal, call.index) not in answered:
+            if (call.ordinal, call.position) not in answered:
                 self.enlist(call)
 
     def enlist(self, call: Call) -> None:

@@ -33,7 +33,7 @@ class Anthropic(Format):
     def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
         content = raw.get("content")
         if isinstance(content, str):
-            yield self.block("text", "content", content, bare=True, ordinal=ordinal, index=0)
+            yield self.block("text", "content", content, bare=True, ordinal=ordinal, position=0)
         elif isinstance(content, list):
             for i, item in enumerate(content):
                 yield self._item(index, i, item, side, ordinal)
@@ -45,7 +45,7 @@ class Anthropic(Format):
         kind = item.get("type") if isinstance(item, dict) else None
         if not isinstance(kind, str):
             raise InvalidMessages("must be a dict with a `type`", index, f"content[{i}]")
-        at = {"ordinal": ordinal, "index": i}
+        at = {"ordinal": ordinal, "position": i}
         if kind == "text":
             _need(item, "text", index, i)
             return self.block("text", "content", item, **at)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from ga_context.errors import InvalidMessages
@@ -89,7 +88,7 @@ class Format:
     def render(self, block: Block, **changes: Any) -> Block:
         """Return the block with ``changes``, its ``wire`` and ``size`` made anew from base, cuts and note."""
         if "base" in changes or "kind" in changes:
-            block = replace(block, **changes)
+            block = block._replace(**changes)
         cuts, note = changes.get("cuts", block.cuts), changes.get("note", block.note)
         wire = block.base
         if cuts:
@@ -97,7 +96,7 @@ class Format:
             wire = self._write(block, {path: cut.apply(original.get(path, "")) for path, cut in cuts})
         if note is not None:
             wire = self._attach(wire, note)
-        return replace(block, **changes, wire=wire, size=self._chars(wire))
+        return block._replace(**changes, wire=wire, size=self._chars(wire))
 
     def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
         """Return ``block.base`` with new texts; at the path of a payload the text takes its place."""
@@ -167,8 +166,8 @@ class Format:
         """Return a bare block as an item, so that it can stand beside others."""
         if not block.bare:
             return block
-        made = replace(block, bare=False, base=self.text_item(block.base), wire=self.text_item(block.wire))
-        return replace(made, size=self._chars(made.wire))
+        made = block._replace(bare=False, base=self.text_item(block.base), wire=self.text_item(block.wire))
+        return made._replace(size=self._chars(made.wire))
 
     def row(self, side: Side, head: Message, blocks: Sequence[Block], ordinal: int) -> Row:
         """Return the message made of ``blocks`` with the other keys of ``head``."""

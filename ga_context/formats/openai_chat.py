@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ga_context.errors import InvalidMessages
@@ -44,29 +43,29 @@ class OpenAIChat(Format):
         n = 0
         for key in REASONING if side == "assistant" else ():
             if isinstance(raw.get(key), str):
-                yield self.block("reasoning", key, raw[key], bare=True, index=n, **at)
+                yield self.block("reasoning", key, raw[key], bare=True, position=n, **at)
                 n += 1
         content = raw.get("content")
         if side == "tool":
             call_id = raw["tool_call_id"] if isinstance(raw.get("tool_call_id"), str) else None
-            yield self.block("result", "content", content, bare=True, id=call_id, index=n, **at)
+            yield self.block("result", "content", content, bare=True, id=call_id, position=n, **at)
         elif isinstance(content, str):
             kind: Kind = "other" if raw["role"] == "function" else "text"
-            yield self.block(kind, "content", content, bare=True, index=n, **at)
+            yield self.block(kind, "content", content, bare=True, position=n, **at)
         elif isinstance(content, list):
             for i, item in enumerate(content):
-                yield self._part(index, i, item, index_in_message=n + i, ordinal=ordinal)
+                yield self._part(index, i, item, position=n + i, ordinal=ordinal)
         elif content is not None:
             given = type(content).__name__
             raise InvalidMessages(f"must be a string or a list of parts; got {given}", index, "content")
         n += len(content) if isinstance(content, list) else 1
         yield from self._calls(index, raw, n, ordinal)
 
-    def _part(self, index: int, i: int, item: Any, index_in_message: int, ordinal: int) -> Block:
+    def _part(self, index: int, i: int, item: Any, position: int, ordinal: int) -> Block:
         kind = item.get("type") if isinstance(item, dict) else None
         if not isinstance(kind, str):
             raise InvalidMessages("must be a dict with a `type`", index, f"content[{i}]")
-        at = {"ordinal": ordinal, "index": index_in_message}
+        at = {"ordinal": ordinal, "position": position}
         if kind == "text":
             if not isinstance(item.get("text"), str):
                 raise InvalidMessages(f"must be a string; got {item.get('text')!r}", index, f"content[{i}].text")
@@ -85,7 +84,7 @@ class OpenAIChat(Format):
                 key = f"tool_calls[{i}]"
                 raise InvalidMessages("must have a string `id` and a `function` with a `name`", index, key)
             tools = (str(body.get("name", "")),)
-            yield self.block("call", "tool_calls", call, id=call["id"], tools=tools, ordinal=ordinal, index=n + i)
+            yield self.block("call", "tool_calls", call, id=call["id"], tools=tools, ordinal=ordinal, position=n + i)
 
     def texts(self, block: Block) -> list[tuple[Path, str]]:
         base = block.base
@@ -143,7 +142,7 @@ class OpenAIChat(Format):
     def rename(self, block: Block, call_id: str) -> Block:
         if block.kind == "call":
             return self.render(block, id=call_id, base={**block.base, "id": call_id})
-        return replace(block, id=call_id)
+        return block._replace(id=call_id)
 
     def is_void(self, row: Row) -> bool:
         if row.side != "assistant":

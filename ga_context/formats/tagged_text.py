@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ga_context.errors import InvalidMessages
@@ -29,15 +28,15 @@ class TaggedText(Format):
     def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
         content = raw.get("content")
         if isinstance(content, str):
-            yield self._string(content, side, bare=True, ordinal=ordinal, index=0)
+            yield self._string(content, side, bare=True, ordinal=ordinal, position=0)
         elif isinstance(content, list):
             for i, item in enumerate(content):
                 if not isinstance(item, dict):
                     raise InvalidMessages(f"must be a dict; got {type(item).__name__}", index, f"content[{i}]")
                 if isinstance(item.get("text"), str):
-                    yield self._string(item, side, ordinal=ordinal, index=i)
+                    yield self._string(item, side, ordinal=ordinal, position=i)
                 else:
-                    yield self.block("other", "content", item, ordinal=ordinal, index=i)
+                    yield self.block("other", "content", item, ordinal=ordinal, position=i)
         elif content is not None:
             raise InvalidMessages(f"must be a string; got {type(content).__name__}", index, "content")
 
@@ -50,7 +49,7 @@ class TaggedText(Format):
 
     def as_result(self, block: Block, tools: tuple[str, ...]) -> Block:
         """Return a user's text as the result of the calls right before it."""
-        return replace(block, kind="result", id="", tools=tools) if block.kind == "text" else block
+        return block._replace(kind="result", id="", tools=tools) if block.kind == "text" else block
 
     def texts(self, block: Block) -> list[tuple[Path, str]]:
         base = block.base

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ga_context.closure import results_end
 from ga_context.edits import Edit, Insert, Swap, Turn
 from ga_context.model import Block, Row
@@ -59,7 +57,7 @@ def tell(state: State, index: int, place: int) -> list[Edit]:
     """Propose to send a result as text, in the same message or, where results are messages, in one of the user's."""
     row, block = state.rows[index], state.rows[index].blocks[place]
     head, made = state.fmt.speech(told(state, block))
-    made = replace(made, ordinal=block.ordinal, index=block.index)
+    made = made._replace(ordinal=block.ordinal, position=block.position)
     reason = "a result without its call" if block.id is None else "a result whose call was evicted"
     if row.side == "user":
         return [Swap(index, place, made, "repair", f"{reason}, told as text")]
@@ -72,12 +70,15 @@ def _dropped(index: int, place: int, reason: str) -> Swap:
 
 def _mended(state: State, index: int, place: int, block: Block) -> list[Edit]:
     """Propose what one block needs: told, mended, or left out for being blank."""
-    if block.kind == "result" and block.id is None:
+    kind = block.kind
+    if kind == "text":
+        return [_dropped(index, place, "blank text")] if state.fmt.is_blank(block) else []
+    if kind == "result" and block.id is None:
         return tell(state, index, place)
-    if block.kind in ("call", "result") and (new := state.fmt.mend(block)) is not None:
-        reason = "arguments that are not a JSON object" if block.kind == "call" else "blank texts in a result"
+    if kind in ("call", "result") and (new := state.fmt.mend(block)) is not None:
+        reason = "arguments that are not a JSON object" if kind == "call" else "blank texts in a result"
         return [Swap(index, place, new, "repair", reason)]
-    return [_dropped(index, place, "blank text")] if state.fmt.is_blank(block) else []
+    return []
 
 
 def _missing(state: State, index: int, row: Row) -> list[Edit]:

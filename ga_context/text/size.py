@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from json.encoder import encode_basestring
+from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 
 _ESCAPED = b'"\\\b\f\n\r\t'  # two characters in JSON
 _CONTROL = bytes(code for code in range(32) if code not in _ESCAPED)  # six: \u0000
@@ -19,13 +19,20 @@ def json_chars(text: str) -> int:
     return len(text) + 2 + escaped + 5 * control
 
 
-_encoder = json.JSONEncoder(ensure_ascii=False).encode
+
+def _refuse(value: object) -> object:
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+# One C encoder for all values: json.dumps makes a new one for each. Without its search for cycles, which the depth
+# limit of the interpreter finds just as well.
+_pieces = c_make_encoder and c_make_encoder(None, _refuse, encode_basestring, None, ": ", ", ", False, False, True)
 
 
 def json_text(value: object) -> str:
     """Return `json.dumps(value, ensure_ascii=False)`, however deep the value is nested."""
     try:
-        return _encoder(value)
+        return "".join(_pieces(value, 0)) if _pieces else json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "".join(_encode(value))
 
