@@ -180,10 +180,10 @@ def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], rea
     for unit in found:
         if unit.blocks in going or unit.side == "system":
             continue
-        if unit.side != "assistant" or unit.mandatory or (unit.calls and not state.fmt.starts_with_user):
+        if unit.side != "assistant" or _is_open(state, unit) or (unit.calls and not state.fmt.starts_with_user):
             break
         tally.take(unit)
-        kept = unit.last >= newest or tally.chars < floor
+        kept = unit.mandatory or unit.last >= newest or tally.chars < floor
         results = _results(state, unit) if kept and turn.config.evict.unit == "message" else []
         blocks += [at for at in unit.blocks if at not in results]
         for at in results:
@@ -191,6 +191,12 @@ def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], rea
         if results:
             break
     return [Evict(tuple(blocks), reason), *edits]
+
+
+def _is_open(state: State, unit: Unit) -> bool:
+    """Return whether the model has said nothing since: the exchange is what it works on."""
+    index = unit.blocks[0][0]
+    return unit.mandatory and not any([row.side == "assistant" for row in state.rows[index + 1 :]])
 
 
 def _results(state: State, unit: Unit) -> list[tuple[int, int]]:

@@ -1,0 +1,99 @@
+"""Bug cases in the shape of public reports, with their own checker. Needs the shared folder."""
+
+import copy
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import ga_context as ga
+
+CASES = [
+    "01-orphan-tool-message-at-head",
+    "03-orphan-in-mixed-user-message",
+    "05-unanswered-call-before-user-text",
+    "10-parallel-results-partly-missing",
+    "13-consecutive-user-after-repair",
+    "14-only-system-left",
+    "15-signed-thinking-head-tail-cut",
+    "18-redacted-thinking-data-cut",
+    "29-empty-after-thinking-strip",
+    "31-orphan-cascade-empties-all",
+    "32-half-unicode-escape",
+    "34-grapheme-cluster-split",
+    "36-image-counted-as-text",
+    "38-data-uri-cut",
+    "43-five-cache-markers",
+    "46-system-evicted-first",
+    "50-single-message-over-budget",
+    "52-marker-not-counted-loop",
+    "54-compacts-every-turn",
+    "58-arguments-invalid-json",
+    "60-same-id-in-different-turns-is-legal",
+    "62-literal-tag-in-backticks",
+    "64-nested-tags",
+    "66-pop-and-recount",
+    "68-input-list-mutated",
+    "78-notice-read-as-instruction",
+    "80-content-that-looks-like-a-marker",
+]
+NUMBERS = {
+    "budget_chars": ("budget", "chars"),
+    "target_ratio": ("budget", "evict_to"),
+    "context_win_tokens": ("budget", "window_tokens"),
+    "chars_per_token": ("budget", "chars_per_token"),
+    "image_cost_chars": ("budget", "payload_chars"),
+    "keep_recent": ("compact", "keep_recent"),
+    "compact_interval": ("compact", "interval"),
+    "tag_window": ("compact", "window_chars"),
+}
+"""Names of the cases -> keys of the library (cases/README.md)."""
+
+
+def config_of(case: dict[str, Any]) -> ga.ContextConfig:
+    """Return the configuration that the case asks for, on the report's numbers, without an anchor."""
+    sections: dict[str, Any] = {"budget": {"on_exceeded": "report"}, "anchor": {"placement": "off"}, "tools": {}}
+    for name, value in case["config"].items():
+        if name in NUMBERS:
+            section, key = NUMBERS[name]
+            sections.setdefault(section, {})[key] = value
+    for tool, limit in case["config"].get("tool_limits", {}).items():
+        sections["tools"]["*" if tool == "default" else tool] = {"limit": limit}
+    if "keep_recent" in sections.get("compact", {}):
+        sections["compact"]["keep_recent_on_eviction"] = min(4, sections["compact"]["keep_recent"])
+    return ga.ContextConfig.generic_agent(**sections)
+
+
+@pytest.fixture(scope="module")
+def checker(shared: Path) -> ModuleType:
+    """The cases' own property checkers."""
+    spec = importlib.util.spec_from_file_location("case_checks", shared / "cases" / "check.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_reported_case_holds(shared: Path, checker: ModuleType, name: str) -> None:
+    """Every check of the case is empty on the view, and the input is what it was."""
+    case = json.loads((shared / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    raw = eval(case["generator"]) if case.get("generator") else case["messages"]
+    before = copy.deepcopy(raw)
+    session = ga.ContextSession(config_of(case), format=case["format"])
+    view = session.prepare(raw)
+    problems = [problem for check in case["checks"] for problem in checker.check(check, view, case, raw)]
+    assert problems == []
+    assert raw == before
+    assert session.prepare(raw) == view
+
+
+def test_an_unchanged_case_is_the_same_objects() -> None:
+    """Where nothing has to be done, the caller's own dicts come back."""
+    raw = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "x"}, {"role": "user", "content": "b"}]
+    view = ga.ContextSession(format="openai-chat").prepare(raw)
+    assert all(a is b for a, b in zip(view, raw, strict=True))
