@@ -71,7 +71,7 @@ def anchor_text(state: State, turn: Turn) -> str | None:
     if key_info:
         room -= len("\n<key_info>\n\n</key_info>")
         if len(key_info) > room:
-            key_info = _shortened(key_info, room, state)
+            key_info = _shortened(key_info, room, state, names if state.fmt.tagged else ())
         room -= len(key_info)
     lines = [_plain(line.text, names) if "<" in line.text else line.text for line in recent]
     history = _newest_that_fit(lines, room - len("\n<history>\n</history>"))
@@ -132,16 +132,16 @@ def _earlier(lines: Sequence[Line], most: int) -> list[str]:
     return folded[-most:]
 
 
-def _shortened(key_info: str, room: int, state: State) -> str:
+def _shortened(key_info: str, room: int, state: State, tags: Sequence[str]) -> str:
     if room < LEAST_KEY_INFO_CHARS:
         return ""
-    cut = head_tail(key_info, room, state.archive.put(key_info))
+    cut = head_tail(key_info, room, state.archive.put(key_info), tags=tags)
     return cut.apply(key_info) if cut is not None else key_info
 
 
 def note_place(state: State, turn: Turn) -> tuple[int, int] | None:
     """Return (row, block) of the text at whose end the anchor stands; None where it is a block or message itself."""
-    index = _newest_row(state)
+    index = newest_row(state)
     if index is None:
         return None
     row = state.rows[index]
@@ -155,7 +155,7 @@ def note_place(state: State, turn: Turn) -> tuple[int, int] | None:
     return (index, places[-1]) if places else None
 
 
-def _newest_row(state: State) -> int | None:
+def newest_row(state: State) -> int | None:
     """Return the last row of the caller's, where it is user-side: a late result may have left calls behind it."""
     index = next((i for i in range(len(state.rows) - 1, -1, -1) if not state.rows[i].ours), None)
     return index if index is not None and state.rows[index].side in ("user", "tool") else None
@@ -163,7 +163,7 @@ def _newest_row(state: State) -> int | None:
 
 def _placed(state: State, turn: Turn, text: str) -> Anchor | None:
     """Return the anchor and its cost where it will stand: in the newest message, at the end of its text, behind."""
-    fmt, newest, index = state.fmt, state.marks.messages - 1, _newest_row(state)
+    fmt, newest, index = state.fmt, state.marks.messages - 1, newest_row(state)
     if index is None:
         return None
     head, block = fmt.speech(text, kind="anchor", ordinal=newest)

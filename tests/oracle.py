@@ -370,14 +370,19 @@ def _holds_call(message: Message) -> bool | None:
 
 
 def _torn_text_pairs(raw: list[Message], view: list[Message]) -> list[str]:
-    """Find a call message of the text format that stands without the message of its results, or the reverse."""
+    """Find a call message of the text format that stands without the message of its results, or the reverse.
+
+    Not judged where a cut left less of a text than its head.
+    """
     found = []
+    stumps = [head for m in view if len(head := text_of(m).split("\n[")[0]) < HEAD_CHARS]
     held = [i for i in range(len(raw) - 1) if raw[i + 1].get("role") == "user" and _holds_call(raw[i])]
     heads = _heads(raw) if held else []
     said = {role: [text_of(m) for m in view if m.get("role") == role] for role in ("assistant", "user")}
     for i in held:
         call, result = heads[i], heads[i + 1]
-        if call and result:
+        cut_short = any((call or "").startswith(stump) or (result or "").startswith(stump) for stump in stumps)
+        if call and result and not cut_short:
             called = any(call in text for text in said["assistant"])
             if called != any(result in text for text in said["user"]):
                 found.append(f"raw messages {i} and {i + 1}: only the {'call' if called else 'result'} is in the view")

@@ -82,7 +82,7 @@ def test_a_recorded_session_replays_without_a_fault(shared: Path, name: str, con
         before = view
 
 
-@pytest.mark.parametrize("name", ["cc-cli-062a8bdd", "mini-ds_reasoner_dev-sqlfluff__sqlfluff-1517", "swea-sphinx-11510"])
+@pytest.mark.parametrize("name", ["cc-cli-062a8bdd", "moatless-psf__requests-3362", "swea-sphinx-11510"])
 def test_going_on_with_the_view_is_as_good(shared: Path, name: str) -> None:
     """A loop that keeps the returned list gets the same bytes as one that keeps its own."""
     played = recording(shared, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ga_context.edits import Edit, Insert, Swap, Turn
-from ga_context.memory import anchor_for, note_place
+from ga_context.memory import anchor_for, newest_row, note_place
 from ga_context.state import State
 
 
@@ -16,13 +16,15 @@ def anchor(state: State, turn: Turn) -> list[Edit]:
     edits: list[Edit] = [_without(state, at)] if at is not None else []
     if wanted is None:
         return edits
-    last = len(state.rows) - 1
+    last = newest_row(state)
     if (noted := note_place(state, turn)) is not None:
         index, place = noted
         new = state.fmt.render(state.rows[index].blocks[place], note=wanted.text)
         return [Swap(index, place, new, "anchor", "working memory")]
+    if last is None or state.fmt.tagged:  # the message that it was to stand in has left the view
+        return edits
     if wanted.head is not None:
-        return [*edits, Insert(last + 1, 0, wanted.block, "anchor", "working memory", head=wanted.head)]
+        return [*edits, Insert(len(state.rows), 0, wanted.block, "anchor", "working memory", head=wanted.head)]
     return [*edits, Insert(last, len(state.rows[last].blocks), wanted.block, "anchor", "working memory")]
 
 
