@@ -72,7 +72,12 @@ def text_faults(raw: list[Message], view: list[Message]) -> list[str]:
     for i, text in enumerate(map(text_of, view)):
         if text in whole:
             continue
-        sources = [text_of(m) for m, head in zip(raw, heads, strict=True) if head is None or head in text]
+        stump = text.split("\n[")[0]  # a cut may leave less than the head
+        sources = [
+            text_of(message)
+            for message, head in zip(raw, heads, strict=True)
+            if head is None or head in text or head.startswith(stump)
+        ]
         added = [_lone_tags(scan, [text]) - _lone_tags(scan, sources) for scan in (_tags, _tags_outside_code)]
         if all(added):
             found.append(f"message {i}: lone tags that the raw text has not: {sorted(added[0])}")

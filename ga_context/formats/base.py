@@ -81,8 +81,8 @@ class Format:
         """Return (path of the item, kind, data) of each image, document or audio in the block."""
         return []
 
-    def spans(self, text: str) -> list[tuple[int, int]] | None:
-        """Return where the results stand in a result text; None: the whole text is one result."""
+    def spans(self, text: str, names: Sequence[str]) -> list[tuple[int, int]] | None:
+        """Return where the results stand in a result text, as tags that cross none of these names; None: all of it."""
         return None
 
     def render(self, block: Block, **changes: Any) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
@@ -56,8 +56,8 @@ class TaggedText(Format):
         text = base if isinstance(base, str) else base.get("text")
         return [((), text)] if isinstance(text, str) else []
 
-    def spans(self, text: str) -> list[tuple[int, int]] | None:
-        found = pairs(text, RESULT_TAGS)
+    def spans(self, text: str, names: Sequence[str]) -> list[tuple[int, int]] | None:
+        found = [pair for pair in pairs(text, {*names, *RESULT_TAGS}) if pair.name in RESULT_TAGS]
         return [(pair.content_start, pair.content_end) for pair in found] or None
 
     def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:

@@ -98,23 +98,21 @@ def _is_sealed(state: State, index: int, block: Block) -> bool:
 def _cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:
     """Return the window on an old text: on all of it for results, reasoning and arguments, else on its tags."""
     tagged, limit = state.fmt.tagged, turn.config.compact.window_chars
-    if block.kind == "text" or (tagged and block.kind == "call") or (tagged and state.fmt.spans(text) is not None):
+    tags = listed_tags(turn.config) if tagged else ()
+    if block.kind == "text" or (tagged and (block.kind == "call" or state.fmt.spans(text, tags) is not None)):
         return _tags_cut(state, turn, block, text)
-    if len(text) <= limit:
-        return None
-    return head_tail(text, limit, state.archive.ref(text), tags=listed_tags(turn.config) if tagged else ())
+    return head_tail(text, limit, state.archive.ref(text), tags=tags) if len(text) > limit else None
 
 
 def _tags_cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:
     """Return the windows on the contents of tags; in the text format anchors fold wherever they were said."""
     settings = turn.config.compact
-    anchors = settings.anchor_tags if state.fmt.tagged and block.kind != "result" else ()
     inner = listed_tags(turn.config) if state.fmt.tagged else ()
     windows: list[tuple[int, int, Cut]] = []
-    for pair in pairs(text, (*settings.tags, *anchors)):
+    for pair in pairs(text, inner or settings.tags):
         start, end = pair.content_start, pair.content_end
-        if pair.name in anchors:
-            if end - start > len(FOLDED):
+        if pair.name in settings.anchor_tags:
+            if end - start > len(FOLDED) and block.kind != "result":
                 windows.append((start, end, Cut((FOLDED,), end - start)))
         elif end - start > settings.window_chars:
             content = text[start:end]

@@ -52,7 +52,7 @@ def _limit(text: str, limits: ToolLimits, share: int | None) -> int:
 
 def _cut(state: State, turn: Turn, index: int, block: Block, text: str) -> Cut | None:
     tags = listed_tags(turn.config) if state.fmt.tagged else ()
-    spans = state.fmt.spans(text) if state.fmt.tagged else None
+    spans = state.fmt.spans(text, tags) if state.fmt.tagged else None
     if spans is None:
         limits = turn.config.limits(block.tools[0] if block.tools else None)
         return cut_output(text, limits, state.archive.ref, _share(state, index, limits), tags)

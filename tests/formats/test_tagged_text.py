@@ -54,8 +54,8 @@ def test_a_users_tags_are_no_calls():
 
 def test_where_the_results_stand():
     """The pairs of the message, else the whole of it."""
-    assert FMT.spans("a <tool_result>12</tool_result><tool_result>3</tool_result>") == [(15, 17), (44, 45)]
-    assert FMT.spans("plain output") is None
+    assert FMT.spans("a <tool_result>12</tool_result><tool_result>3</tool_result>", ()) == [(15, 17), (44, 45)]
+    assert FMT.spans("plain output", ()) is None
 
 
 def test_a_new_text_goes_back():
