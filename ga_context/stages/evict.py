@@ -117,7 +117,7 @@ def _user_units(state: State, index: int, row: Row, taken: set[tuple[int, int]])
     for place in texts:
         groups.setdefault(row.blocks[place].ordinal, []).append((index, place))
     for ordinal, blocks in groups.items():
-        mandatory = ordinal == state.marks.request
+        mandatory = ordinal == state.marks.request or row.blocks[blocks[0][1]].ours
         if not mandatory and ordinal == max(groups):
             blocks += [(index, place) for place in anchors]
             blocks += [at for at in _anchors_behind(state, blocks) if at not in blocks]
@@ -194,9 +194,10 @@ def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], rea
 
 
 def _is_open(state: State, unit: Unit) -> bool:
-    """Return whether the model has said nothing since: the exchange is what it works on."""
-    index = unit.blocks[0][0]
-    return unit.mandatory and not any([row.side == "assistant" for row in state.rows[index + 1 :]])
+    """Return whether the newest exchange is what the model works on: it has reasoning, or nothing was said since."""
+    row = state.rows[unit.blocks[0][0]]
+    said_since = any([later.side == "assistant" for later in state.rows[unit.blocks[0][0] + 1 :]])
+    return unit.mandatory and (row.has("reasoning") or not said_since)
 
 
 def _results(state: State, unit: Unit) -> list[tuple[int, int]]:
