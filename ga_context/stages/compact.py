@@ -8,7 +8,7 @@ from ga_context.stages.truncate import listed_tags
 from ga_context.state import State
 from ga_context.text.marker import FOLDED, payload_note
 from ga_context.text.size import json_text
-from ga_context.text.tags import pairs
+from ga_context.text.tags import Pair, pairs
 from ga_context.text.window import Cut, head_tail, spliced
 
 
@@ -122,8 +122,21 @@ def _tags_cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:
     return spliced(text, windows) if windows else None
 
 
+def _anchor_pairs(text: str, names: tuple[str, ...]) -> list[Pair]:
+    """Return the pairs of an anchor, found by name where each stands once, as in all but odd notes it does."""
+    found: list[Pair] = []
+    for name in names:
+        start, end = text.find(f"<{name}>"), text.find(f"</{name}>")
+        if text.count(f"<{name}>") > 1 or text.count(f"</{name}>") > 1 or end < start or (end >= 0) != (start >= 0):
+            return pairs(text, names)
+        if start >= 0:
+            found.append(Pair(name, start, start + len(name) + 2, end, end + len(name) + 3))
+    found.sort(key=lambda pair: pair.start)
+    return found
+
+
 def folded(text: str, names: tuple[str, ...]) -> Cut | None:
     """Return an anchor with the contents of its tags as ``[...]``, or None when none is longer than that."""
-    found = [(pair.content_start, pair.content_end) for pair in pairs(text, names)]
+    found = [(pair.content_start, pair.content_end) for pair in _anchor_pairs(text, names)]
     long = [(start, end, Cut((FOLDED,), end - start)) for start, end in found if end - start > len(FOLDED)]
     return spliced(text, long) if long else None

@@ -102,11 +102,13 @@ def _window(
     text: str, start: int, end: int, limit: int, ref: str, line_limit: int, tags: Sequence[str]
 ) -> list[_Item] | None:
     over = end - start > limit
-    lines = list(_long_lines(text, start, end, line_limit))
+    lines = list(_long_lines(text, start, end, line_limit)) if line_limit < end - start else []
     if not over and not lines:
         return None
+    if not (lines or tags or _holds_data(text, start, end, limit)):  # what most texts are: plain, and only too long
+        return _squeeze(text, [_Item(start, end)], limit, lambda chars: marker(chars, ref))
     lines.append((end, end))
-    atoms = _atoms(text, start, end, tags) if tags or lines[1:] or _holds_data(text, start, end, limit) else []
+    atoms = _atoms(text, start, end, tags)
 
     def shortened(line_limit: int) -> tuple[list[_Item], _Item]:
         items: list[_Item] = []
