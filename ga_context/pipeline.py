@@ -58,13 +58,8 @@ def advance(
     state: State, turn: Turn, incoming: Sequence[Incoming], stages: Sequence[Stage], before: Sequence[Message]
 ) -> Report:
     """Take in the new messages, run the stages, and report; ``before`` is the view that was sent last."""
-    if turn.config.anchor.lifetime == "ephemeral" and incoming:
-        withdrawn = withdraw(state)
-        if withdrawn and len(before) == len(state.view):
-            apply(state, turn, withdrawn)
-            turn.actions.clear()
-            state.causes.clear()
-            before = list(state.view)
+    if turn.config.anchor.lifetime == "ephemeral" and incoming and (withdrawn := withdraw(state)):
+        before = _less_anchor(state, turn, withdrawn, before)
     for message in incoming:
         turn.actions.extend(_take_in(state, turn, message))
     turn.number = 1 + state.marks.responses
@@ -75,6 +70,20 @@ def advance(
         elif stage is repair:
             state.unrepaired = len(state.rows)
     return _report(state, turn, before)
+
+
+def _less_anchor(
+    state: State, turn: Turn, withdrawn: Sequence[Edit], before: Sequence[Message]
+) -> Sequence[Message]:
+    """Take the last anchor out, which is no break, and return the view before without it."""
+    went_back = bool(state.causes)
+    noted = len(turn.actions)
+    apply(state, turn, withdrawn)
+    del turn.actions[noted:]
+    if went_back:
+        return before
+    state.begin()
+    return list(state.view)
 
 
 def _take_in(state: State, turn: Turn, message: Incoming) -> list[Action]:

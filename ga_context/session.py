@@ -173,8 +173,10 @@ class ContextSession:
             check(state, turn, self.report)
             return list(state.view)
         before = list(before)
-        self._state = state
         state.begin()
+        if state is not self._state:  # the list has shown its format by now, and was read anew
+            state.causes.add("config")
+            self._state = state
         if found.changed:
             turn.first_new = state.go_back(found.restore, found.keep_rows)
             incoming, notes = read_all(state.fmt, state.archive, messages, found.start, turn.first_new)

@@ -450,3 +450,29 @@ def test_one_session_in_two_threads():
         thread.join()
     assert [view == found[0] for view in found] == [True] * 8
     assert len(session.reports) == 1
+
+
+def test_an_ephemeral_anchor_leaves_after_a_rollback_too():
+    """Only the newest view has one, whichever way the list came."""
+    session = ContextSession({"anchor": {"lifetime": "ephemeral"}}, format="openai-chat")
+    raw = rounds("openai-chat", 12)
+    for end in ends(raw):
+        session.prepare(raw[:end])
+    stop = ends(raw)[5]
+    view = session.prepare([*raw[:stop], {"role": "user", "content": "Stop here."}, YES])
+    assert sum("[working memory" in str(message["content"]) for message in view) == 0
+    view = session.prepare(raw[: ends(raw)[8]])
+    assert sum("[working memory" in str(message["content"]) for message in view) == 1
+
+
+def test_a_format_found_late_is_no_change_by_the_caller():
+    """A first turn that any format could have sent stays as it is; else the cause is the configuration."""
+    session = ContextSession()
+    raw = [{"role": "user", "content": "Go."}]
+    assert session.prepare(raw)[0] is raw[0]
+    call = {"type": "tool_use", "id": "a", "name": "code_run", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "done"}
+    view = session.prepare([*raw, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}])
+    assert view[0] is raw[0]
+    assert session.format == "anthropic"
+    assert session.report.first_changed is None
