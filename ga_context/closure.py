@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ga_context.model import Block, Call, Incoming, Row
 from ga_context.report import Action
 from ga_context.state import State
+from ga_context.text.size import json_text
 
 ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 """Characters that anthropic and bedrock refuse in a call id (spec 6)."""
@@ -21,19 +22,18 @@ ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 def place(state: State, incoming: Incoming) -> list[Action]:
     """Put a new raw message into the rows; return what had to be repaired on the way."""
     ordinal = state.marks.messages
-    empty = Row(incoming.side, incoming.raw, incoming.blocks, incoming.raw, incoming.size, ordinal)
-    if not incoming.blocks and state.fmt.is_void(empty):
-        return [_left_out(ordinal, incoming.size)]
+    if not incoming.blocks and state.fmt.is_void(_row(incoming, ordinal)):
+        ref = state.archive.put(json_text(incoming.raw))
+        reason = "left out: nothing in it"
+        return [Action("repair", reason, ordinal, chars_before=incoming.size, chars_after=0, ref=ref)]
     if incoming.side == "assistant":
-        actions = _place_response(state, incoming, ordinal)
-    elif state.fmt.merges:
-        actions = _place_user(state, incoming, ordinal)
-    elif incoming.side == "tool":
-        actions = _place_tool(state, incoming, ordinal)
-    else:
-        _append(state, _by_position(state, incoming, ordinal), ordinal)
-        actions = []
-    return actions
+        return _place_response(state, incoming, ordinal)
+    if state.fmt.merges:
+        return _place_user(state, incoming, ordinal)
+    if incoming.side == "tool":
+        return _place_tool(state, incoming, ordinal)
+    _append(state, _by_position(state, incoming, ordinal), ordinal)
+    return []
 
 
 def call_row(state: State, call: Call) -> int | None:
@@ -56,8 +56,12 @@ def results_end(state: State, index: int) -> int:
 
 
 def _append(state: State, incoming: Incoming, ordinal: int) -> None:
-    row = Row(incoming.side, incoming.raw, incoming.blocks, incoming.raw, incoming.size, ordinal)
-    state.splice(len(state.rows), len(state.rows), [row], "repair")
+    state.splice(len(state.rows), len(state.rows), [_row(incoming, ordinal)], "repair")
+
+
+def _row(incoming: Incoming, ordinal: int) -> Row:
+    """Return the message as it came, as a row."""
+    return Row(incoming.side, incoming.raw, incoming.blocks, incoming.raw, incoming.size, ordinal)
 
 
 # -- the model's side
@@ -119,7 +123,7 @@ def _place_tool(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
         _append(state, incoming._replace(blocks=(block,)), ordinal)
         return []
     renamed = block.id != incoming.blocks[0].id
-    row = Row("tool", incoming.raw, (block,), incoming.raw, incoming.size, ordinal)
+    row = _row(incoming._replace(blocks=(block,)), ordinal)
     if renamed:
         row = state.fmt.row("tool", incoming.raw, [block], ordinal)
     actions = [_repaired("answers a renamed call", block, block.size)] if renamed else []
@@ -233,7 +237,3 @@ def _repaired(reason: str, block: Block, before: int) -> Action:
 
 def _merged(ordinal: int, size: int) -> Action:
     return Action("repair", "merged with its neighbour of the same role", ordinal, chars_before=size, chars_after=size)
-
-
-def _left_out(ordinal: int, size: int) -> Action:
-    return Action("repair", "left out: nothing in it", ordinal, chars_before=size, chars_after=0)

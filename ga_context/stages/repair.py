@@ -6,6 +6,7 @@ from ga_context.closure import results_end
 from ga_context.edits import Edit, Insert, Swap, Turn
 from ga_context.model import Block, Row
 from ga_context.state import State
+from ga_context.text.size import json_text
 
 MISSING_RESULT = "[no result: this call was never answered]"
 FIRST_USER = "[the conversation starts with the assistant]"
@@ -24,7 +25,7 @@ def repair(state: State, turn: Turn) -> list[Edit]:
     for index in range(start, len(state.rows)):
         row = state.rows[index]
         if state.fmt.is_void(row):
-            edits.extend([_dropped(index, place, "nothing in it") for place in range(len(row.blocks))])
+            edits.extend([_dropped(state, index, place, "nothing in it") for place in range(len(row.blocks))])
             continue
         for place, block in enumerate(row.blocks):
             edits.extend(_mended(state, index, place, block))
@@ -60,24 +61,30 @@ def tell(state: State, index: int, place: int) -> list[Edit]:
     made = made._replace(ordinal=block.ordinal, position=block.position)
     reason = "a result without its call" if block.id is None else "a result whose call was evicted"
     if row.side == "user":
-        return [Swap(index, place, made, "repair", f"{reason}, told as text")]
-    return [_dropped(index, place, reason), Insert(index, 0, made, "repair", f"{reason}, told as text", head=head)]
+        return [_swap(state, index, place, made, f"{reason}, told as text")]
+    said = Insert(index, 0, made, "repair", f"{reason}, told as text", head=head)
+    return [_dropped(state, index, place, reason), said]
 
 
-def _dropped(index: int, place: int, reason: str) -> Swap:
-    return Swap(index, place, None, "repair", f"left out: {reason}")
+def _swap(state: State, index: int, place: int, new: Block | None, reason: str) -> Swap:
+    """Propose another block, or none, in the place of one; what it held is archived."""
+    return Swap(index, place, new, "repair", reason, json_text(state.rows[index].blocks[place].base))
+
+
+def _dropped(state: State, index: int, place: int, reason: str) -> Swap:
+    return _swap(state, index, place, None, f"left out: {reason}")
 
 
 def _mended(state: State, index: int, place: int, block: Block) -> list[Edit]:
     """Propose what one block needs: told, mended, or left out for being blank."""
     kind = block.kind
     if kind == "text":
-        return [_dropped(index, place, "blank text")] if state.fmt.is_blank(block) else []
+        return [_dropped(state, index, place, "blank text")] if state.fmt.is_blank(block) else []
     if kind == "result" and block.id is None:
         return tell(state, index, place)
     if kind in ("call", "result") and (new := state.fmt.mend(block)) is not None:
         reason = "arguments that are not a JSON object" if kind == "call" else "blank texts in a result"
-        return [Swap(index, place, new, "repair", reason)]
+        return [_swap(state, index, place, new, reason)]
     return []
 
 
@@ -109,7 +116,7 @@ def _untrimmed(state: State) -> list[Edit]:
         return []
     place = len(state.rows[-1].blocks) - 1
     new = state.fmt.trimmed(state.rows[-1].blocks[place])
-    return [Swap(len(state.rows) - 1, place, new, "repair", "white space at the end of a last message")] if new else []
+    return [_swap(state, len(state.rows) - 1, place, new, "white space at the end of a last message")] if new else []
 
 
 def _overmarked(state: State, start: int) -> list[Edit]:
@@ -128,7 +135,7 @@ def _overmarked(state: State, start: int) -> list[Edit]:
         if over <= 0:
             break
         over -= state.fmt.markers(block)
-        edits.append(Swap(index, place, state.fmt.unmarked(block), "repair", "more than 4 cache markers"))
+        edits.append(_swap(state, index, place, state.fmt.unmarked(block), "more than 4 cache markers"))
     return edits
 
 
