@@ -251,7 +251,8 @@ def _rebuild(
         blocks = [block for slot in rebuilt[index] for block in slot]
         if not blocks:
             continue
-        new = state.fmt.row(row.side, row.head, blocks, min(block.ordinal for block in blocks))
+        ordinal = min([block.ordinal for block in blocks])
+        new = state.fmt.row(row.side, row.head, blocks, ordinal, like=row if _alike(row, blocks) else None)
         if not state.fmt.is_void(new):
             made.append(new)
     if stop not in range(start, stop):
@@ -259,6 +260,11 @@ def _rebuild(
     if state.fmt.merges and not valid:
         start, stop, made = _merged(state, start, stop, made)
     state.splice(start, stop, made, cause, valid)
+
+
+def _alike(row: Row, blocks: Sequence[Block]) -> bool:
+    """Return whether the blocks stand where those of the row stood."""
+    return [(old.place, old.bare) for old in row.blocks] == [(new.place, new.bare) for new in blocks]
 
 
 def _merged(state: State, start: int, stop: int, rows: list[Row]) -> tuple[int, int, list[Row]]:

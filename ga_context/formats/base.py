@@ -11,6 +11,11 @@ from ga_context.model import Block, Incoming, Kind, Message, Path, Row, Side, pu
 from ga_context.text.clean import encodable, is_encodable
 from ga_context.text.size import json_chars, json_text
 
+PLAIN_KEYS = {"role": 0, "content": 0}.keys()
+"""What most messages have: their length is known without encoding what is around the blocks."""
+
+_PLAIN_CHARS = len('{"role": , "content": }')
+
 
 class Format:
     """A wire format. A subclass says where things are; no word of the format appears outside its file."""
@@ -169,9 +174,15 @@ class Format:
         made = block._replace(bare=False, base=self.text_item(block.base), wire=self.text_item(block.wire))
         return made._replace(size=self._chars(made.wire))
 
-    def row(self, side: Side, head: Message, blocks: Sequence[Block], ordinal: int) -> Row:
-        """Return the message made of ``blocks`` with the other keys of ``head``."""
+    def row(self, side: Side, head: Message, blocks: Sequence[Block], ordinal: int, like: Row | None = None) -> Row:
+        """Return the message made of ``blocks`` with the other keys of ``head``.
+
+        ``like`` is the message that it was, where it was one with the same head: what is around the blocks is known.
+        """
         ours = bool(blocks) and all([block.ours for block in blocks])
+        if like is not None and len(like.blocks) == len(blocks):
+            size = like.size + sum([new.size - old.size for new, old in zip(blocks, like.blocks, strict=True)])
+            return Row(side, head, tuple(blocks), self._assemble(head, blocks), size, ordinal, ours)
         places = [block.place for block in blocks]
         if len(set(places)) < len(places):
             blocks = [self.itemised(block) if places.count(block.place) > 1 else block for block in blocks]
@@ -180,6 +191,10 @@ class Format:
 
     def _row_chars(self, head: Message, blocks: Sequence[Block]) -> int:
         """C_H of the message made of ``blocks``: each block as it was measured, only the rest is encoded."""
+        count = len(blocks)
+        if count and head.keys() == PLAIN_KEYS and blocks[0].place == blocks[-1].place == "content":
+            around = _PLAIN_CHARS + json_chars(head["role"])
+            return around + sum([block.size for block in blocks]) + (0 if blocks[0].bare else 2 * count)
         hollow = self._assemble(head, blocks, hollow=True)
         return len(json_text(hollow)) + sum([block.size for block in blocks]) - len(blocks)
 
