@@ -458,7 +458,7 @@ def _is_request(raw: list[Message], i: int) -> bool | None:
 def _lost_request(raw: list[Message], view: list[Message], format: str, cut: bool) -> list[str]:
     words = newest_request(raw, format) or []
     if cut and sum(map(len, words)) > REQUEST_CHARS:
-        words = [words[0][:100]]
+        words = [words[0][:100].split("data:")[0]]  # a data: URI leaves whole (spec 4.1)
     said = [text_of(message) for message in view if message.get("role") == "user"]
     lost = [text for text in words if not any(_holds(other, text) for other in said)]
     return [f"the newest request is not in the view: {text[:60]!r}" for text in lost]
