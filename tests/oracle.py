@@ -578,7 +578,7 @@ def _mispaired(raw: list[Message], view: list[Message], format: str) -> list[str
         answers = dict(seen[i + 1][1]) if i + 1 < len(seen) else {}
         for id, call in calls:
             answer = answers.get(id, "")
-            head = answer.split("\n[")[0][:HEAD_CHARS]  # a cut may leave less of it
+            head = answer.split("\n[")[0].split("[...")[0][:HEAD_CHARS]  # a cut may leave less of it
             if call in due and (not answer or head not in due[call]) and due[call][:HEAD_CHARS] not in answer:
                 found.append(f"call {call[:60]} has {answer[:40]!r} in place of its result {due[call][:40]!r}")
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn, payload_bytes
 from ga_context.model import Block
 from ga_context.stages.truncate import listed_tags
@@ -132,7 +134,8 @@ def _anchor_pairs(text: str, names: tuple[str, ...]) -> list[Pair]:
         if start >= 0:
             found.append(Pair(name, start, start + len(name) + 2, end, end + len(name) + 3))
     found.sort(key=lambda pair: pair.start)
-    return found
+    nested = any([inner.start < outer.end for outer, inner in pairwise(found)])
+    return pairs(text, names) if nested else found
 
 
 def folded(text: str, names: tuple[str, ...]) -> Cut | None:

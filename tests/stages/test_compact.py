@@ -9,6 +9,7 @@ from histories import Call, Turn, write
 from oracle import faults
 
 from ga_context import ContextSession
+from ga_context.stages.compact import folded
 
 FORMATS = ["anthropic", "openai-chat", "text"]
 ASK = Turn("user", ("Do it.",))
@@ -377,3 +378,10 @@ def test_what_was_old_keeps_its_bytes(format):
     assert session.report.compacted
     assert [a is b for a, b in zip(before[:10], after, strict=False)] == [True] * 10
     assert session.report.first_changed == 10
+
+
+def test_notes_that_hold_a_tag_of_the_anchor_fold_whole():
+    """A pair of another part inside the notes goes with them; no tag is left alone."""
+    names = ("history", "key_info", "earlier_context")
+    text = "[memory]\n<key_info>\nsee <history>line one of it</history> and more\n</key_info>"
+    assert folded(text, names).apply(text) == "[memory]\n<key_info>[...]</key_info>"
