@@ -16,8 +16,9 @@ def enter(state: State, incoming: Incoming, summary_chars: int) -> None:
     marks, speaking = state.marks, incoming.side == "assistant"
     responses = marks.responses + (speaking and not marks.speaking)
     state.raw.append(incoming.raw if incoming.given is None else incoming.given)
-    state.sizes.append(incoming.size)
-    state.mark(responses=responses, speaking=speaking, raw_chars=marks.raw_chars + incoming.size)
+    chars = incoming.size if incoming.given is None else incoming.given_chars
+    state.sizes.append(chars)
+    state.mark(responses=responses, speaking=speaking, raw_chars=marks.raw_chars + chars)
     if speaking:
         _enter_response(state, incoming, summary_chars)
 

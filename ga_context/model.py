@@ -80,6 +80,8 @@ class Incoming(NamedTuple):
     """C_H of the message: characters as JSON, payloads at their charge."""
     given: Message | None = None
     """What the caller handed over, where ``raw`` is a copy of it that can be encoded."""
+    given_chars: int = 0
+    """C_H of what the caller handed over then."""
 
 
 class Row(NamedTuple):

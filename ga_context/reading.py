@@ -54,4 +54,4 @@ def read(
     reason = "what cannot be encoded was replaced"
     ref = archive.put(json_text(raw))
     action = Action("repair", reason, ordinal, chars_before=message.size, chars_after=clean.size, ref=ref)
-    return clean._replace(given=raw), action
+    return clean._replace(given=raw, given_chars=message.size), action

@@ -160,6 +160,7 @@ class ContextSession:
     def _prepare(self, messages: list[Message], beside: int, shrink: float | None) -> list[Message]:
         if shrink is not None and not 0 < shrink < 1:
             raise ConfigError(f"`shrink` must be between 0 and 1, a share of the budget; got {shrink!r}")
+        self._check_mutation(self._state.view)
         self._check_mutation(messages)
         checkpoint.adopt(self._state, messages)
         state, before = self._decided(messages), self._state.view

@@ -70,7 +70,7 @@ class Anthropic(Format):
             return list(leaves(base.get("input")))
         if block.kind == "result":
             text = _result_text(base.get("content"))
-            return [] if text is None else [((), text)]
+            return [*([] if text is None else [((), text)]), *_inner_texts(base.get("content"))]
         key = "thinking" if block.kind == "reasoning" else "text"
         return [((), base[key])] if isinstance(base.get(key), str) else []
 
@@ -208,8 +208,25 @@ def _result_text(content: Any) -> str | None:
     return "\n".join(texts) if texts else None
 
 
+def _inner_texts(content: Any) -> list[tuple[Path, str]]:
+    """Return the texts of search results and plain documents inside a result, each with its path."""
+    found: list[tuple[Path, str]] = []
+    for i, item in enumerate(content if isinstance(content, list) else ()):
+        kind = item.get("type") if isinstance(item, dict) else None
+        source = item.get("source") if kind == "document" else None
+        if isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str):
+            found.append((("content", i, "source", "data"), source["data"]))
+        elif kind == "search_result":
+            inner = enumerate(_inner_items(item))
+            found += [(("content", i, "content", j, "text"), one["text"]) for j, one in inner if _is_text(one)]
+    return found
+
+
 def _write_result(base: Message, texts: Mapping[Path, str]) -> Message:
     """Put a result's text back: one text where there were several, payloads replaced where told."""
+    for path, text in texts.items():
+        if len(path) > len(("content", 0)):
+            base = put(base, path, text)
     content = base.get("content")
     if not isinstance(content, list):
         return {**base, "content": texts.get((), content)}

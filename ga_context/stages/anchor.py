@@ -41,9 +41,12 @@ def stands(state: State) -> bool:
 
 def _standing(state: State, ordinal: int | None) -> tuple[int, int] | None:
     """Return (row, block) of the anchor at the end of the view that stands by this message, or by any."""
+    newest = newest_row(state)
     for index in range(len(state.rows) - 1, max(-1, len(state.rows) - 4), -1):
         for place, block in enumerate(state.rows[index].blocks):
-            if (block.kind == "anchor" or block.note is not None) and ordinal in (None, block.ordinal):
+            if block.kind == "anchor" and ordinal in (None, block.ordinal):
+                return index, place
+            if block.note is not None and (ordinal in (None, block.ordinal) or index == newest):
                 return index, place
     return None
 

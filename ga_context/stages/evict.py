@@ -10,10 +10,10 @@ from ga_context.edits import Edit, Evict, Turn
 from ga_context.memory import reserve
 from ga_context.model import Row, Side
 from ga_context.stages.compact import border_before
-from ga_context.stages.repair import tell
+from ga_context.stages.repair import opening_chars, tell
 from ga_context.state import State
 
-KEPT_SHARE = 0.3
+KEPT_SHARE = 0.9
 """An eviction leaves at least this share of its target, whatever would have to stand first (measured: README)."""
 
 
@@ -164,15 +164,17 @@ def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], rea
     """Propose the eviction, with the assistant messages that would stand first then (spec 6).
 
     Where the list must start with the user, the exchanges that an evicted request leaves behind go with it, as long as
-    they are not protected and the view keeps ``KEPT_SHARE`` of its target; of the next one the calls go and its results
-    are told as text. Elsewhere only a reply without calls goes.
+    they are not protected and the view keeps ``KEPT_SHARE`` of its target. Of the next one the calls go and its results
+    are told as text; with ``unit = "exchange"`` it stays whole, behind a placeholder. Elsewhere only a reply without
+    calls goes.
     """
     if not gone:
         return []
     tally = Tally(state, reserve(state, turn, evicted=True))
     for unit in gone:
         tally.take(unit)
-    floor = KEPT_SHARE * turn.config.budget.evict_to * turn.budget
+    target = turn.config.budget.evict_to * turn.budget
+    floor = KEPT_SHARE * target
     newest = border_before(state, turn.config.budget.min_messages)
     blocks = [at for unit in gone for at in unit.blocks]
     edits: list[Edit] = []
@@ -182,9 +184,12 @@ def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], rea
             continue
         if unit.side != "assistant" or _is_open(state, unit) or (unit.calls and not state.fmt.starts_with_user):
             break
+        fits = tally.chars + opening_chars(state) <= target
         tally.take(unit)
         kept = unit.mandatory or unit.last >= newest or tally.chars < floor
-        results = _results(state, unit) if kept and turn.config.evict.unit == "message" else []
+        if kept and fits and unit.calls and turn.config.evict.unit == "exchange":
+            break
+        results = _results(state, unit) if kept else []
         blocks += [at for at in unit.blocks if at not in results]
         for at in results:
             edits.extend(tell(state, *at))

@@ -44,6 +44,12 @@ def lead(state: State, turn: Turn) -> list[Edit]:
     return []
 
 
+def opening_chars(state: State) -> int:
+    """Return what the user message of ours before a list adds to C_H."""
+    head, block = state.fmt.speech(FIRST_USER, ordinal=0)
+    return state.fmt.row("user", head, [block], 0).size
+
+
 def told(state: State, block: Block) -> str:
     """Return a result without a call as plain text (spec 6: orphan result)."""
     texts = state.fmt.texts(block)

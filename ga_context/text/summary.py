@@ -70,7 +70,7 @@ def _fitted(calls: list[tuple[str, str]], room: int) -> str:
     """Return `` | tool argument`` for each call, the longest arguments shortened until all fit into ``room``."""
     level = ARGUMENT_CHARS
     while True:
-        text = "".join([f" | {tool} {argument[:level].rstrip()}".rstrip() for tool, argument in calls])
+        text = "".join([" | " + f"{tool} {argument[:level]}".strip() for tool, argument in calls])
         if len(text) <= room or level == 0:
             return text[:room]
         level -= 1
