@@ -96,11 +96,13 @@ class Agent:
         )
 
     def _recalls(self, cut: Action) -> bool:
-        """Compare what a reference gives back with what the cut was made in: raw messages, a text, or an old anchor."""
+        """Compare what a reference gives back with what was cut: messages, a block, a text, an old anchor."""
         recalled = self.session.recall(cut.ref or "")
         if cut.last is not None:
             return bool(recalled == json.dumps(self.messages[cut.message : cut.last + 1], ensure_ascii=False))
-        return recalled in self.anchors or recalled in list(_strings(self.messages[cut.message]))
+        message = self.messages[cut.message]
+        blocks = [json.dumps(block, ensure_ascii=False) for block in message["content"]]
+        return recalled in self.anchors or recalled in [*blocks, *_strings(message)]
 
     def recording(self) -> str:
         """Give the raw history as JSON, in the form that `ga-context replay` reads."""
