@@ -156,7 +156,12 @@ def _atoms(text: str, start: int, end: int, names: Sequence[str]) -> list[_Item]
     """Return what must not be cut inside, in order: tags, and `data:` URIs and base64 runs with the mark for them."""
 
     def widened(first: int, last: int) -> tuple[int, int]:
-        return before(text, first, start, end), after(text, last, start, end)
+        # Beside a plain character nothing can reach over the border, but for the backslash of an escape.
+        if first > start and (text[first - 1] == "\\" or not text[first - 1].isascii()):
+            first = before(text, first, start, end)
+        if last < end and not text[last].isascii():
+            last = after(text, last, start, end)
+        return first, last
 
     found = matches(text, names, start, end)
     wide = {span: widened(*span) for span, _ in found}
