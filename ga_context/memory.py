@@ -61,7 +61,8 @@ def anchor_text(state: State, turn: Turn) -> str | None:
     settings = turn.config.anchor
     limit = min(settings.max_chars, turn.budget // 10)
     recent, older = _last_turns(state.lines, settings.summaries)
-    earlier = _earlier(state.lines[:older], settings.earlier_lines)
+    since = max(0, older - settings.earlier_lines * FOLDED_PER_LINE)
+    earlier = _earlier(state.lines[since:older], settings.earlier_lines)
     names = (*turn.config.compact.anchor_tags, *(turn.config.compact.tags if state.fmt.tagged else ()))
     key_info = _balanced(state.marks.key_info, names) if state.fmt.tagged else state.marks.key_info
     number = f"Current turn: {turn.number}"
@@ -121,7 +122,7 @@ def _earlier(lines: Sequence[Line], most: int) -> list[str]:
     """Return older turns folded: neighbours that called the same tools are one line with a count."""
     if most == 0:
         return []
-    turns = [line for line in lines[-most * FOLDED_PER_LINE :] if not line.request]
+    turns = [line for line in lines if not line.request]
     folded = []
     for tools, group in groupby(turns, key=lambda line: tuple([tool for tool, _ in line.calls])):
         same = list(group)

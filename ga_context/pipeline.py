@@ -119,7 +119,7 @@ def _report(state: State, turn: Turn, before: Sequence[Message]) -> Report:
     if changed is not None:
         now = json_text(state.view[changed]) if changed < len(state.view) else ""
         report.first_changed_char = _first_difference(json_text(before[changed]), now)
-        report.break_cause = next((cause for cause in CAUSES if cause in state.causes), "caller")
+        report.break_cause = next((cause for cause in CAUSES if cause in state.causes), None)
     if before:
         new = sum([row.size for row in state.rows[len(before) if changed is None else changed :]])
         report.cached_share = round((state.chars - new) / state.chars, 4) if state.chars else 1.0

@@ -333,7 +333,7 @@ def test_operations_in_any_order(format: str, data: st.DataObject) -> None:
             session.update_key_info(values[0])
         if kind == "reload":
             session = ga.ContextSession.load(session.dump())
-        given_list = list(raw)
+        given_list = copy.deepcopy(raw)
         view = session.prepare(raw, shrink=values[0] if kind == "shrink" else None)
         assert faults(view, format) == []
         if not fed_back:

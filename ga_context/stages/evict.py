@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ga_context.closure import results_end
 from ga_context.edits import Edit, Evict, Turn
 from ga_context.memory import reserve
 from ga_context.model import Row, Side
-from ga_context.stages.compact import border_before
+from ga_context.stages.compact import border_before, open_row
 from ga_context.stages.repair import opening_chars, tell
 from ga_context.state import State
 
@@ -62,7 +62,7 @@ def units(state: State) -> list[Unit]:
     """Return everything in the view as units, oldest first. An exchange is a unit; so are the texts beside results."""
     found: list[Unit] = []
     taken: set[tuple[int, int]] = set()
-    newest = _newest_exchange(state.rows)
+    newest = open_row(state)
     for index, row in enumerate(state.rows):
         if row.side == "system":
             found.append(_unit(state, [(index, place) for place in range(len(row.blocks))], row, mandatory=True))
@@ -82,10 +82,6 @@ def _unit(
 ) -> Unit:
     ordinals = [state.rows[index].blocks[place].ordinal for index, place in blocks] or [row.ordinal]
     return Unit(tuple(blocks), row.side, min(ordinals), max(ordinals), calls, mandatory)
-
-
-def _newest_exchange(rows: Sequence[Row]) -> int | None:
-    return next((i for i in range(len(rows) - 1, -1, -1) if rows[i].side == "assistant" and rows[i].has("call")), None)
 
 
 def _exchange(state: State, index: int) -> list[tuple[int, int]]:
