@@ -36,6 +36,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n`]*\n(.*?)^ {0,3}\1[ \t]*$", re.DO
 _ONE_PAIR = re.compile("<(" + "|".join(LISTED_TAGS) + r")>.*</\1>", re.DOTALL)
 _INLINE = re.compile(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)", re.DOTALL)
 _SURROGATES = re.compile("[\ud800-\udfff]+")
+_DATA = re.compile(r"data:|[A-Za-z0-9+/_-]{200}")
 _PLAIN_HEAD = re.compile(rf"[A-Za-z0-9 .:#_-]{{{HEAD_CHARS}}}")
 _ANTHROPIC_ID = re.compile("[a-zA-Z0-9_-]+")
 
@@ -458,7 +459,7 @@ def _is_request(raw: list[Message], i: int) -> bool | None:
 def _lost_request(raw: list[Message], view: list[Message], format: str, cut: bool) -> list[str]:
     words = newest_request(raw, format) or []
     if cut and sum(map(len, words)) > REQUEST_CHARS:
-        words = [words[0][:100].split("data:")[0]]  # a data: URI leaves whole (spec 4.1)
+        words = [_DATA.split(words[0])[0][:100]]  # data leaves whole (spec 4.1)
     said = [text_of(message) for message in view if message.get("role") == "user"]
     lost = [text for text in words if not any(_holds(other, text) for other in said)]
     return [f"the newest request is not in the view: {text[:60]!r}" for text in lost]
