@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from ga_context import formats
+from ga_context import formats, reading
 from ga_context.config import ContextConfig
 from ga_context.errors import BudgetExceeded, ConfigError, GAContextError, InvalidMessages, UnknownReference
 from ga_context.model import Message
@@ -35,4 +35,4 @@ def size(messages: Sequence[Message], config: ContextConfig | None = None) -> in
     """Return C_H of a list in characters: each message as JSON, image, document and audio payloads at their charge."""
     name = formats.detect(messages) or UNDECIDED
     fmt = formats.make(name, (config or ContextConfig()).budget.payload_chars)
-    return sum([fmt.read(index, message, index).size for index, message in enumerate(messages)])
+    return sum([reading.size(fmt, message, index) for index, message in enumerate(messages)])

@@ -10,7 +10,6 @@ import json
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -116,7 +115,7 @@ def dump(state: State, config: ContextConfig, usage: Mapping[str, float], archiv
         pool=[_saved_row(state, row) for row in pool.values()],
         rows=[place[id(row)] for row in state.rows],
         undo=[(start, count, [place[id(row)] for row in old]) for start, count, old in state.undo],
-        snapshots=[*state.snapshots[:-1], state.snapshots[-1]._replace(marks=replace(state.marks))],
+        snapshots=[*state.snapshots[:-1], state.snapshots[-1]._replace(marks=state.marks.copy())],
         calls=state.calls,
         pairs=[(ordinal, call_place[id(call)]) for ordinal, call in state.pairs],
         lines=state.lines,
@@ -202,7 +201,7 @@ def _rebuild(state: State, saved: SavedSession, raws: list[Any]) -> None:
     state.enter_calls()
     rows = {i: _row(state, saved.pool[i]) for i in dict.fromkeys(saved.rows)}
     state.splice(0, 0, [rows[i] for i in saved.rows], "config")
-    state.marks = replace(saved.snapshots[-1].marks)
+    state.marks = saved.snapshots[-1].marks.copy()
     if all(raw is not None for raw in raws):
         old = dict.fromkeys([i for _, _, places in saved.undo for i in places])
         rows |= {i: _row(state, saved.pool[i]) for i in old if i not in rows}

@@ -56,7 +56,7 @@ def results_end(state: State, index: int) -> int:
 
 
 def _append(state: State, incoming: Incoming, ordinal: int) -> None:
-    state.splice(len(state.rows), len(state.rows), [_row(incoming, ordinal)], "repair")
+    state.append(_row(incoming, ordinal))
 
 
 def _row(incoming: Incoming, ordinal: int) -> Row:
@@ -76,7 +76,7 @@ def _place_response(state: State, incoming: Incoming, ordinal: int) -> list[Acti
         return [*actions, _merged(ordinal, incoming.size)]
     if actions:
         row = state.fmt.row("assistant", incoming.raw, blocks, ordinal)
-        state.splice(len(state.rows), len(state.rows), [row], "repair")
+        state.append(row)
     else:
         _append(state, incoming, ordinal)
     return actions
@@ -195,7 +195,7 @@ def _add_rest(state: State, incoming: Incoming, blocks: Sequence[Block], ordinal
         _append(state, incoming._replace(blocks=tuple(blocks)), ordinal)
     else:
         row = state.fmt.row("user", incoming.raw, blocks, ordinal)
-        state.splice(len(state.rows), len(state.rows), [row], "repair")
+        state.append(row)
     return []
 
 

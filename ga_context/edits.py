@@ -164,29 +164,25 @@ def _slots(state: State, row: int, rebuilt: dict[int, list[list[Block]]]) -> lis
 
 def _action(edit: Swap | Insert, block: Block, before: int, after: int, ref: str | None = None) -> Action:
     part = str(block.position) if block.position >= 0 else None
-    return Action(
-        edit.stage, edit.reason, block.ordinal, part=part, chars_before=before, chars_after=after, ref=ref
-    )
+    return Action(edit.stage, edit.reason, block.ordinal, part=part, chars_before=before, chars_after=after, ref=ref)
 
 
 def _cut(state: State, turn: Turn, block: Block, edit: CutTexts) -> Block:
     texts = dict(state.fmt.texts(block))
-    earlier = dict(block.cuts)
     for path, cut in edit.cuts:
-        part = ".".join(map(str, (block.position, *path))) if not block.ours else None
         if path in texts:
             text = texts[path]
-            before, after = block.text_chars(path, text), cut.size
+            before = block.text_chars(path, text)
             ref, (start, end, _) = state.archive.put(text), cut.gone
         else:
             data = next(data for at, _, data in state.fmt.payloads(block) if at == path)
+            before = state.fmt.payload_chars
             ref, start, end = state.archive.put(payload_bytes(data)), 0, len(data)
-            before, after = state.fmt.payload_chars, cut.size
-        turn.actions.append(
-            Action(edit.stage, edit.reason, block.ordinal, None, part, start, end, before, after, ref)
-        )
-    kept = {**earlier, **dict(edit.cuts)}
-    return state.fmt.render(block, cuts=tuple(kept.items()))
+        part = ".".join([str(key) for key in (block.position, *path)]) if block.position >= 0 else None
+        action = Action(edit.stage, edit.reason, block.ordinal, None, part, start, end, before, cut.size, ref)
+        turn.actions.append(action)
+    cuts = edit.cuts if not block.cuts else tuple({**dict(block.cuts), **dict(edit.cuts)}.items())
+    return state.fmt.cut(block, cuts, texts)
 
 
 def _evict(state: State, turn: Turn, edit: Evict, rebuilt: dict[int, list[list[Block]]]) -> None:
@@ -207,9 +203,7 @@ def _evict(state: State, turn: Turn, edit: Evict, rebuilt: dict[int, list[list[B
         run = range(first, last + 1)
         ref = state.archive.put(json_text([state.raw[i] for i in run]))
         before = sum([sizes.get(i, 0) for i in run])
-        turn.actions.append(
-            Action("evict", edit.reason, first, last, chars_before=before, chars_after=0, ref=ref)
-        )
+        turn.actions.append(Action("evict", edit.reason, first, last, chars_before=before, chars_after=0, ref=ref))
     turn.evicted.extend(ordinals)
     state.mark(evicted=True)
 
@@ -252,7 +246,7 @@ def _rebuild(
         if not blocks:
             continue
         ordinal = min([block.ordinal for block in blocks])
-        new = state.fmt.row(row.side, row.head, blocks, ordinal, like=row if _alike(row, blocks) else None)
+        new = state.fmt.row(row.side, row.head, blocks, ordinal, like=row)
         if not state.fmt.is_void(new):
             made.append(new)
     if stop not in range(start, stop):
@@ -260,11 +254,6 @@ def _rebuild(
     if state.fmt.merges and not valid:
         start, stop, made = _merged(state, start, stop, made)
     state.splice(start, stop, made, cause, valid)
-
-
-def _alike(row: Row, blocks: Sequence[Block]) -> bool:
-    """Return whether the blocks stand where those of the row stood."""
-    return [(old.place, old.bare) for old in row.blocks] == [(new.place, new.bare) for new in blocks]
 
 
 def _merged(state: State, start: int, stop: int, rows: list[Row]) -> tuple[int, int, list[Row]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ga_context.formats.base import leaves
-from ga_context.model import Block, Incoming, Line
+from ga_context.model import Incoming, Line
 from ga_context.state import State
 from ga_context.text.summary import LINE_CHARS, first_line, main_argument, turn_line, written_summary
 
@@ -14,26 +14,28 @@ CHECKPOINT_TOOL = "update_working_checkpoint"
 def enter(state: State, incoming: Incoming, summary_chars: int) -> None:
     """Count a message that is about to be placed, and write its line."""
     marks, speaking = state.marks, incoming.side == "assistant"
-    responses = marks.responses + (speaking and not marks.speaking)
-    state.raw.append(incoming.raw if incoming.given is None else incoming.given)
-    chars = incoming.size if incoming.given is None else incoming.given_chars
+    if speaking and not marks.speaking:
+        marks.responses += 1
+    marks.speaking = speaking
+    chars = incoming.chars_given
+    marks.raw_chars += chars
     state.sizes.append(chars)
-    state.mark(responses=responses, speaking=speaking, raw_chars=marks.raw_chars + chars)
+    state.raw.append(incoming.raw if incoming.given is None else incoming.given)
     if speaking:
         _enter_response(state, incoming, summary_chars)
 
 
 def enter_placed(state: State, incoming: Incoming) -> None:
     """Note what only the placed message tells: whether it held results or a request."""
-    ordinal = state.marks.messages
-    results = (bool(state.pairs) and state.pairs[-1][0] == ordinal) or incoming.side == "tool"
-    user_side = incoming.side in ("user", "tool")
-    state.mark(messages=ordinal + 1, with_results=results, user_last=user_side)
-    request = _request(state, incoming, results) if incoming.side == "user" else None
+    marks = state.marks
+    ordinal = marks.messages
+    marks.messages = ordinal + 1
+    marks.user_last = incoming.side in ("user", "tool")
+    marks.with_results = (bool(state.pairs) and state.pairs[-1][0] == ordinal) or incoming.side == "tool"
+    request = _request(state, incoming, marks.with_results) if incoming.side == "user" else None
     if request is not None:
-        text = f"[user] {request}"[:LINE_CHARS]
-        state.lines.append(Line(ordinal, state.marks.responses, text, request=True))
-        state.mark(request=ordinal)
+        marks.request = ordinal
+        state.lines.append(Line(ordinal, marks.responses, f"[user] {request}"[:LINE_CHARS], request=True))
 
 
 def _request(state: State, incoming: Incoming, results: bool) -> str | None:
@@ -53,22 +55,18 @@ def _enter_response(state: State, incoming: Incoming, summary_chars: int) -> Non
     if going_on is not None:
         state.lines.pop()
     calls = list(going_on.calls) if going_on else []
-    said = [going_on.summary] if going_on else []
+    summary = going_on.summary if going_on else ""
     for block in incoming.blocks:
         if block.kind == "call":
             calls += [(tool, _argument(state, tool, data)) for tool, data in state.fmt.calls(block)]
         if block.kind == "text" or (block.kind == "call" and state.fmt.tagged):
-            said += [_said(block, text) for _, text in state.fmt.texts(block)]
-    summary = next((text for text in reversed(said) if text), "")
+            for _, text in state.fmt.texts(block):
+                summary = first_line(written_summary(text), LINE_CHARS) or summary
     if not calls and not summary:
         texts = [text for block in incoming.blocks if block.kind == "text" for _, text in state.fmt.texts(block)]
         summary = next((line for text in texts if (line := first_line(text, summary_chars))), "")
     line = turn_line(marks.responses, summary, tuple(calls), summary_chars)
     state.lines.append(Line(marks.messages, marks.responses, line, summary=summary, calls=tuple(calls)))
-
-
-def _said(block: Block, text: str) -> str:
-    return first_line(written_summary(text), LINE_CHARS)
 
 
 def _argument(state: State, tool: str, data: object) -> str:

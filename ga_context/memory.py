@@ -30,6 +30,8 @@ class Anchor:
     """Of the message of its own, in formats where it is one."""
     chars: int
     """What it adds to C_H."""
+    target: Block | None = None
+    """The text at whose end it stands; ``block`` is then this text with it."""
 
 
 def anchor_for(state: State, turn: Turn, evicted: bool) -> Anchor | None:
@@ -74,11 +76,13 @@ def anchor_text(state: State, turn: Turn) -> str | None:
         if len(key_info) > room:
             key_info = _shortened(key_info, room, state, names if state.fmt.tagged else ())
         room -= len(key_info)
-    lines = [_plain(line.text, names) if "<" in line.text else line.text for line in recent]
+    lines = [line.text for line in recent]
+    if "<" in "".join(lines):
+        lines = [_plain(line, names) for line in lines]
     history = _newest_that_fit(lines, room - len("\n<history>\n</history>"))
     room -= sum(map(len, history)) + len(history) + len("\n<history>\n</history>")
     room -= len("\n<earlier_context>\n</earlier_context>")
-    earlier = _newest_that_fit([_plain(line, names) for line in earlier], room)
+    earlier = _newest_that_fit([_plain(line, names) for line in earlier], room) if earlier else []
     parts = [TITLE]
     for tag, lines in (("earlier_context", earlier), ("history", history)):
         if lines:
@@ -103,14 +107,17 @@ def _balanced(text: str, names: Sequence[str]) -> str:
 
 def _last_turns(lines: Sequence[Line], turns: int) -> tuple[list[Line], int]:
     """Return the lines of the last ``turns`` turns with the requests between them, and where they begin."""
-    start, count = len(lines), 0
-    while start > 0 and count < turns:
+    start = max(0, len(lines) - turns)
+    missing = [line.request for line in lines[start:]].count(True)
+    while start > 0 and missing > 0:
         start -= 1
-        count += not lines[start].request
+        missing -= not lines[start].request
     return list(lines[start:]), start
 
 
 def _newest_that_fit(lines: list[str], room: int) -> list[str]:
+    if sum(map(len, lines)) + len(lines) <= room:
+        return lines
     start = len(lines)
     while start > 0 and len(lines[start - 1]) + 1 <= room:
         start -= 1
@@ -158,8 +165,10 @@ def note_place(state: State, turn: Turn) -> tuple[int, int] | None:
 
 def newest_row(state: State) -> int | None:
     """Return the last row of the caller's, where it is user-side: a late result may have left calls behind it."""
-    index = next((i for i in range(len(state.rows) - 1, -1, -1) if not state.rows[i].ours), None)
-    return index if index is not None and state.rows[index].side in ("user", "tool") else None
+    for index in range(len(state.rows) - 1, -1, -1):
+        if not state.rows[index].ours:
+            return index if state.rows[index].side in ("user", "tool") else None
+    return None
 
 
 def _placed(state: State, turn: Turn, text: str) -> Anchor | None:
@@ -167,13 +176,14 @@ def _placed(state: State, turn: Turn, text: str) -> Anchor | None:
     fmt, newest, index = state.fmt, state.marks.messages - 1, newest_row(state)
     if index is None:
         return None
-    head, block = fmt.speech(text, kind="anchor", ordinal=newest)
     if (at := note_place(state, turn)) is not None:
-        target = state.rows[at[0]].blocks[at[1]]._replace(note=None)
-        plain, noted = fmt.render(target), fmt.render(target, note=text)
-        return Anchor(text, block, None, noted.size - plain.size)
+        target = state.rows[at[0]].blocks[at[1]]
+        plain = target if target.note is None else fmt.render(target, note=None)
+        noted = fmt.render(target, note=text)
+        return Anchor(text, noted, None, noted.size - plain.size, target)
     if fmt.tagged:
         return None
+    head, block = fmt.speech(text, newest, "anchor")
     if fmt.merges:
         itemised = sum([fmt.itemised(held).size - held.size for held in state.rows[index].blocks if held.bare])
         return Anchor(text, block, None, block.size + 2 + itemised)

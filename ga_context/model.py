@@ -66,8 +66,10 @@ class Block(NamedTuple):
 
     def text_chars(self, path: Path, text: str) -> int:
         """Return the characters of a text of ``base`` as it is sent."""
-        cut = next((cut for at, cut in self.cuts if at == path), None)
-        return len(text) if cut is None else cut.size
+        for at, cut in self.cuts:
+            if at == path:
+                return cut.size
+        return len(text)
 
 
 class Incoming(NamedTuple):
@@ -82,6 +84,11 @@ class Incoming(NamedTuple):
     """What the caller handed over, where ``raw`` is a copy of it that can be encoded."""
     given_chars: int = 0
     """C_H of what the caller handed over then."""
+
+    @property
+    def chars_given(self) -> int:
+        """C_H of what the caller handed over."""
+        return self.size if self.given is None else self.given_chars
 
 
 class Row(NamedTuple):
@@ -106,7 +113,7 @@ class Row(NamedTuple):
 
     def has(self, kind: Kind) -> bool:
         """Return whether one of its blocks is of this kind."""
-        return any([block.kind == kind for block in self.blocks])
+        return kind in [block.kind for block in self.blocks]
 
     def of(self, kind: Kind) -> list[Block]:
         """Return its blocks of this kind."""

@@ -18,7 +18,6 @@ from ga_context.stages.repair import lead, repair
 from ga_context.stages.shorten import shorten, shorten_request
 from ga_context.stages.truncate import truncate
 from ga_context.state import State
-from ga_context.text.size import json_text
 
 Stage: TypeAlias = Callable[[State, Turn], list[Edit]]
 """A stage looks at the state, changes nothing, and proposes edits."""
@@ -68,13 +67,11 @@ def advance(
         if edits := stage(state, turn):
             apply(state, turn, edits)
         elif stage is repair:
-            state.unrepaired = len(state.rows)
+            state.unrepaired = (0, 0)
     return _report(state, turn, before)
 
 
-def _less_anchor(
-    state: State, turn: Turn, withdrawn: Sequence[Edit], before: Sequence[Message]
-) -> Sequence[Message]:
+def _less_anchor(state: State, turn: Turn, withdrawn: Sequence[Edit], before: Sequence[Message]) -> Sequence[Message]:
     """Take the last anchor out, which is no break, and return the view before without it."""
     went_back = bool(state.causes)
     noted = len(turn.actions)
@@ -117,8 +114,7 @@ def _report(state: State, turn: Turn, before: Sequence[Message]) -> Report:
         pending=_pending(state),
     )
     if changed is not None:
-        now = json_text(state.view[changed]) if changed < len(state.view) else ""
-        report.first_changed_char = _first_difference(json_text(before[changed]), now)
+        report.changed_pair = (before[changed], state.view[changed] if changed < len(state.view) else None)
         report.break_cause = next((cause for cause in CAUSES if cause in state.causes), None)
     if before:
         new = sum([row.size for row in state.rows[len(before) if changed is None else changed :]])
@@ -134,16 +130,8 @@ def _first_changed(state: State, before: Sequence[Message]) -> int | None:
     return None
 
 
-def _first_difference(a: str, b: str) -> int:
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if a[:middle] == b[:middle] else (low, middle - 1)
-    return low
-
-
 def _pending(state: State) -> list[str]:
-    last = next((row for row in reversed(state.rows) if not row.ours), None)
-    if last is None or last.side != "assistant":
-        return []
-    return [block.id or "" for block in last.of("call")]
+    for row in reversed(state.rows):
+        if not row.ours:
+            return [block.id or "" for block in row.of("call")] if row.side == "assistant" else []
+    return []

@@ -10,7 +10,7 @@ from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format
 from ga_context.model import Incoming, Message
 from ga_context.report import Action
-from ga_context.text.clean import encodable, is_encodable
+from ga_context.text.clean import dicts, encodable, is_encodable
 from ga_context.text.size import json_text
 
 
@@ -38,20 +38,29 @@ def read_all(
     return incoming, actions
 
 
-def read(
-    fmt: Format, archive: MemoryArchive, raw: Message, index: int, ordinal: int
-) -> tuple[Incoming, Action | None]:
+def read(fmt: Format, archive: MemoryArchive, raw: Message, index: int, ordinal: int) -> tuple[Incoming, Action | None]:
     """Read one message; where it cannot be encoded, a copy that can, without the signed blocks that would change."""
-    message = fmt.read(index, raw, ordinal)
-    if is_encodable(raw):
-        return message, None
-    clean = fmt.read(index, encodable(raw), ordinal)
-    pairs = zip(clean.blocks, message.blocks, strict=True)
-    blocks = tuple([block for block, was in pairs if not (was.sealed and block.base != was.base)])
+    try:
+        return fmt.read(index, raw, ordinal), None
+    except UnicodeEncodeError:
+        clean = _cleaned(fmt, raw, index, ordinal)
+    reason = "what cannot be encoded was replaced"
+    ref = archive.put(json_text(raw))
+    return clean, Action("repair", reason, ordinal, chars_before=clean.given_chars, chars_after=clean.size, ref=ref)
+
+
+def _cleaned(fmt: Format, raw: Message, index: int, ordinal: int) -> Incoming:
+    given = encodable(raw)
+    clean = fmt.read(index, given, ordinal)
+    chars = clean.size + len(json_text(raw)) - len(json_text(given))
+    as_given = [item for item in dicts(raw) if is_encodable(item)]
+    blocks = tuple([block for block in clean.blocks if not block.sealed or block.base in as_given])
     if len(blocks) < len(clean.blocks):
         row = fmt.row(clean.side, clean.raw, blocks, ordinal)
         clean = clean._replace(raw=row.out, blocks=row.blocks, size=row.size)
-    reason = "what cannot be encoded was replaced"
-    ref = archive.put(json_text(raw))
-    action = Action("repair", reason, ordinal, chars_before=message.size, chars_after=clean.size, ref=ref)
-    return clean._replace(given=raw, given_chars=message.size), action
+    return clean._replace(given=raw, given_chars=chars)
+
+
+def size(fmt: Format, raw: Message, index: int) -> int:
+    """Return C_H of one message as it was given."""
+    return read(fmt, MemoryArchive(), raw, index, index)[0].chars_given

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from ga_context.model import Cause
+from ga_context.model import Cause, Message
+from ga_context.text.size import json_text
 
 Stage = Literal["truncate", "compact", "evict", "repair", "anchor"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Action:
     """One cut, drop, replacement or insertion (spec 7)."""
 
@@ -62,8 +63,6 @@ class Report:
     """First and last raw message that was evicted, mandatory ones between excepted."""
     first_changed: int | None = None
     """Where the previous view stopped being the start of this one: a message of the previous view."""
-    first_changed_char: int | None = None
-    """The first character of that message, as JSON, that differs."""
     break_cause: Cause | None = None
     """Why: the first that explains it."""
     cached_share: float | None = None
@@ -72,6 +71,16 @@ class Report:
     """Calls of the last message, whose results are still to come."""
     actions: list[Action] = field(default_factory=list)
     """Everything that was done, in order."""
+    changed_pair: tuple[Message, Message | None] | None = field(default=None, repr=False, compare=False)
+    """That message of the previous view, and what stands in its place now."""
+
+    @property
+    def first_changed_char(self) -> int | None:
+        """The first character of that message, as JSON, that differs; found when it is asked for."""
+        if self.changed_pair is None:
+            return None
+        before, now = self.changed_pair
+        return _first_difference(json_text(before), json_text(now) if now is not None else "")
 
     @property
     def repairs(self) -> list[Action]:
@@ -80,8 +89,10 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        plain = asdict(self)
+        plain = asdict(replace(self, changed_pair=None))
+        del plain["changed_pair"]
         plain["evicted"] = list(self.evicted) if self.evicted else None
+        plain["first_changed_char"] = self.first_changed_char
         return {**plain, "repairs": [asdict(action) for action in self.repairs]}
 
     def __str__(self) -> str:
@@ -92,3 +103,11 @@ class Report:
         if self.break_cause:
             head += f"; prefix changed at message {self.first_changed} ({self.break_cause})"
         return "\n".join([head, *(f"  {action}" for action in self.actions)])
+
+
+def _first_difference(a: str, b: str) -> int:
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a[:middle] == b[:middle] else (low, middle - 1)
+    return low

@@ -1,13 +1,14 @@
 """The one state of a session: its rows and what decides the next bytes. Advanced in pipeline.py only.
 
-Rows change through ``splice`` alone, which keeps an undo log; a rollback plays it backwards, so that returning to an
-earlier turn costs what was changed since, not the whole history.
+Rows change through ``splice`` and ``append`` alone, which keep an undo log; a rollback plays it backwards, so that
+returning to an earlier turn costs what was changed since, not the whole history.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ga_context.archive import MemoryArchive
@@ -45,6 +46,13 @@ class Marks:
     """B of the last turn."""
     shrink: float = 1.0
     """Share of B that is left after refusals by the provider."""
+
+    def copy(self) -> Marks:
+        """Return equal marks that can be advanced apart."""
+        return Marks(*_values_of(self))
+
+
+_values_of: Callable[[Marks], tuple[Any, ...]] = attrgetter(*Marks.__slots__)
 
 
 class Snapshot(NamedTuple):
@@ -98,8 +106,8 @@ class State:
     snapshots: list[Snapshot] = field(default_factory=list)
     touched: int = 0
     """The first row changed since the turn began."""
-    unrepaired: int = 0
-    """The first row changed since the list was made valid."""
+    unrepaired: tuple[int, int] = (0, 0)
+    """From the first row on, and up to which, rows or their neighbours changed since the list was made valid."""
     causes: set[Cause] = field(default_factory=set)
     """Why rows that were sent before have changed."""
     sent: int = 0
@@ -114,28 +122,55 @@ class State:
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def splice(self, start: int, stop: int, rows: Sequence[Row], cause: Cause, valid: bool = False) -> None:
-        """Put ``rows`` in the place of those from ``start`` to ``stop``: the one way in which the view changes.
+        """Put ``rows`` in the place of those from ``start`` to ``stop``; the view changes here and in ``append`` only.
 
         ``valid`` says that the list is as valid as before: texts were cut, nothing came or went.
         """
         old = self.rows[start:stop]
-        pairs = enumerate(zip(old, rows, strict=False))
-        same = next((i for i, (a, b) in pairs if a is not b), min(len(old), len(rows)))
-        start, old, rows = start + same, old[same:], rows[same:]
+        same = 0
+        while same < len(old) and same < len(rows) and old[same] is rows[same]:
+            same += 1
+        if same:
+            start, old, rows = start + same, old[same:], rows[same:]
         if not old and not rows:
             return
         self.undo.append((start, len(rows), old))
-        self._replace(start, stop, rows)
+        self._replace(start, old, rows)
         if not valid:
-            self.unrepaired = min(self.unrepaired, start)
+            self._note_change(start, len(old), len(rows))
         if start < self.sent:
             self.causes.add(cause)
 
-    def _replace(self, start: int, stop: int, rows: Sequence[Row]) -> None:
-        self.chars += sum([row.size for row in rows]) - sum([row.size for row in self.rows[start:stop]])
-        self.rows[start:stop] = rows
-        self.view[start:stop] = [row.out for row in rows]
-        self.touched = min(self.touched, start)
+    def append(self, row: Row) -> None:
+        """Put a new message behind the others."""
+        start = len(self.rows)
+        self.undo.append((start, 1, []))
+        self.rows.append(row)
+        self.view.append(row.out)
+        self.chars += row.size
+        self._note_change(start, 0, 1)
+
+    def _note_change(self, start: int, old: int, new: int) -> None:
+        """Widen what must be made valid by rows put in the place of old ones, and by the row behind them."""
+        first, stop = self.unrepaired
+        if first == stop:
+            self.unrepaired = (start, start + new + 1)
+            return
+        shift = new - old
+        first = first + shift if first >= start + old else min(first, start)
+        stop = stop + shift if stop >= start + old else stop
+        self.unrepaired = (min(first, start), max(stop, start + new + 1))
+
+    def _replace(self, start: int, old: Sequence[Row], rows: Sequence[Row]) -> None:
+        """Put rows in the place of the old ones."""
+        for row in old:
+            self.chars -= row.size
+        for row in rows:
+            self.chars += row.size
+        self.rows[start : start + len(old)] = rows
+        self.view[start : start + len(old)] = [row.out for row in rows]
+        if start < self.touched:
+            self.touched = start
 
     def mark(self, **values: object) -> None:
         """Advance the marks."""
@@ -147,7 +182,8 @@ class State:
     def snapshot(self) -> Snapshot:
         """Return what is needed to come back to this point."""
         last = self.lines[-1] if self.lines else None
-        return Snapshot(replace(self.marks), len(self.undo), len(self.calls), len(self.pairs), (len(self.lines), last))
+        lines = (len(self.lines), last)
+        return Snapshot(self.marks.copy(), len(self.undo), len(self.calls), len(self.pairs), lines)
 
     def begin(self) -> None:
         """Start a turn: from here on, changes to what was sent are counted."""
@@ -165,14 +201,14 @@ class State:
         point = self.snapshots[-1]
         while len(self.undo) > point.undo:
             start, count, old = self.undo.pop()
-            self._replace(start, start + count, old)
-            self.unrepaired = min(self.unrepaired, start)
+            self._replace(start, self.rows[start : start + count], old)
+            self._note_change(start, count, len(old))
         del self.calls[point.calls :], self.pairs[point.pairs :]
         count, line = point.lines
         del self.lines[count:]
         if line is not None:
             self.lines[-1] = line
-        self.marks = replace(point.marks)
+        self.marks = point.marks.copy()
         self._forget_from(point.marks.messages)
 
     def go_back(self, messages: int | None, rows: int | None) -> int:

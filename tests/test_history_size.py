@@ -3,13 +3,12 @@
 import json
 
 import pytest
-from histories import histories
+from histories import FORMATS, histories
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ga_context import ContextConfig, ContextSession, size
 
-FORMATS = ["anthropic", "openai-chat", "text"]
 PAYLOAD = "iVBORw0KGgo" * 900
 
 

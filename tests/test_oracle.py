@@ -7,12 +7,11 @@ import json
 from typing import Any
 
 import pytest
-from histories import after, changed, configs, histories, operations, splits
+from histories import FORMATS, after, changed, configs, histories, operations, splits
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import faults, newest_request, relation_faults, text_faults
 
-FORMATS = ("anthropic", "openai-chat", "text")
 HALF = "half \ud800 of a pair"
 
 
@@ -411,7 +410,7 @@ def test_the_oracle_judges_every_history(format: str, data: st.DataObject) -> No
 def test_splits_are_growing_prefixes(format: str, data: st.DataObject) -> None:
     """The calls of a session see more of the history each time, its own objects, and at last the whole."""
     history = data.draw(histories(format, max_turns=4))
-    prefixes = data.draw(splits(history))
+    prefixes = data.draw(splits(history, format))
     lengths = [len(prefix) for prefix in prefixes]
     assert lengths == sorted(set(lengths))
     assert prefixes[-1] == history
@@ -427,7 +426,7 @@ def test_operations_lose_nothing_of_the_history(format: str, data: st.DataObject
     raw: list[Any] = []
     rest = list(history)
     for operation in data.draw(operations(format)):
-        raw, rest = after(operation, raw, rest, raw)
+        raw, rest = after(operation, raw, rest, raw, format)
         assert len(raw) + len(rest) == len(history)
     assert history == before
 
@@ -441,6 +440,6 @@ def test_configs_are_plain_data(config: Any) -> None:
 
 def test_changed_keeps_the_message_it_was_given() -> None:
     """A caller's change makes a new dict, for a string and for blocks."""
-    assert changed(GO, "!")["content"] == "Go.!"
+    assert changed(GO, "!", "anthropic")["content"] == "Go.!"
     assert GO["content"] == "Go."
-    assert changed(user(text("a"), text("b")), "c")["content"][-1] == text("c")
+    assert changed(user(text("a"), text("b")), "c", "anthropic")["content"][-1] == text("c")

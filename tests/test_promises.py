@@ -11,15 +11,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from histories import after, configs, histories, operations, splits
+from histories import FORMATS, after, configs, histories, operations, splits
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import faults, relation_faults, text_faults
+from oracle import faults, relation_faults, side_of, text_faults
 
 import ga_context as ga
 from ga_context.formats import base
 
-FORMATS = ("anthropic", "openai-chat", "text")
 CAUSES = {"pass", "eviction", "shrink", "repair", "merge", "caller", "config"}
 
 formats = pytest.mark.parametrize("format", FORMATS)
@@ -54,7 +53,7 @@ def request_was_cut(session: ga.ContextSession) -> bool:
 @st.composite
 def sessions(draw: st.DrawFn, format: str) -> tuple[list[list[Message]], dict[str, Any]]:
     """Draw the prefixes of a nasty history and a configuration in which every stage works."""
-    return draw(splits(draw(histories(format)))), draw(configs())
+    return draw(splits(draw(histories(format)), format)), draw(configs())
 
 
 @formats
@@ -120,7 +119,7 @@ def test_3_eviction_takes_no_more_than_it_must(sizes: list[int], chars: int, for
         first, last = report.evicted
         exchange = ga.size(raw[last - 1 : last + 1])
         assert first == next(a.message for a in report.actions if a.stage == "evict")
-        kept_exchanges = sum(1 for message in view if message["role"] == "assistant")
+        kept_exchanges = sum(1 for message in view if side_of(message, format) == "assistant")
         assert report.chars_after <= 0.6 * chars or kept_exchanges <= 3  # 5 messages, rounded to exchanges
         assert report.chars_after + exchange > 0.6 * chars
 
@@ -262,18 +261,18 @@ def test_8_mandatory_stays(format: str, data: st.DataObject) -> None:
 def test_9_work_is_linear(format: str, chars: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the turns, at most 2.2 times the characters encoded and measured."""
     counted = [0]
-    real_text, real_chars = base.json_text, base.json_chars
+    real_size, real_chars = base.json_size, base.json_chars
 
-    def text_of(value: object) -> str:
-        text = real_text(value)
-        counted[0] += len(text)
-        return text
+    def size_of(value: object) -> int:
+        size = real_size(value)
+        counted[0] += size
+        return size
 
     def chars_of(text: str) -> int:
         counted[0] += len(text)
         return real_chars(text)
 
-    monkeypatch.setattr(base, "json_text", text_of)
+    monkeypatch.setattr(base, "json_size", size_of)
     monkeypatch.setattr(base, "json_chars", chars_of)
     work = []
     for turns in (100, 200):
@@ -327,7 +326,7 @@ def test_operations_in_any_order(format: str, data: st.DataObject) -> None:
     for operation in data.draw(operations(format)):
         kind, *values = operation
         before = json.dumps(raw)
-        raw, rest = after(operation, raw, rest, view)
+        raw, rest = after(operation, raw, rest, view, format)
         fed_back |= kind == "feed back"
         if kind == "key_info":
             session.update_key_info(values[0])

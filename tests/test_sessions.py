@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle import faults, newest_request, texts_of
+from oracle import faults, newest_request, side_of, texts_of
 
 import ga_context as ga
 from ga_context.replay.readers import ReadError, Recording, read
@@ -51,10 +51,10 @@ def recording(shared: Path, name: str) -> Recording:
     return read(path)
 
 
-def turns(messages: list[dict[str, Any]]) -> list[int]:
+def turns(played: Recording) -> list[int]:
     """Return where each model response begins, and the end."""
-    speaks = [message["role"] == "assistant" for message in messages]
-    return [i for i in range(1, len(messages)) if speaks[i] and not speaks[i - 1]] + [len(messages)]
+    speaks = [side_of(message, played.format) == "assistant" for message in played.messages]
+    return [i for i in range(1, len(speaks)) if speaks[i] and not speaks[i - 1]] + [len(played.messages)]
 
 
 @pytest.mark.parametrize("config", CONFIGS)
@@ -67,7 +67,7 @@ def test_a_recorded_session_replays_without_a_fault(shared: Path, name: str, con
     played = recording(shared, name)
     session = ga.ContextSession(CONFIGS[config], format=played.format)
     before: list[Any] = []
-    for end in turns(played.messages):
+    for end in turns(played):
         raw = played.messages[:end]
         view = session.prepare(raw)
         report = session.report
@@ -78,7 +78,8 @@ def test_a_recorded_session_replays_without_a_fault(shared: Path, name: str, con
         if config != "small":
             assert (view[: len(before)] == before) == (report.first_changed is None)
         wanted = newest_request(raw, played.format)
-        assert wanted is None or config == "small" or any(wanted[0][:500] in text for m in view for text in texts_of(m))
+        said = [text for message in view for text in texts_of(message, played.format)]
+        assert wanted is None or config == "small" or any(wanted[0][:500] in text for text in said)
         before = view
 
 
@@ -89,7 +90,7 @@ def test_going_on_with_the_view_is_as_good(shared: Path, name: str) -> None:
     kept, fed = (ga.ContextSession(format=played.format) for _ in range(2))
     mine: list[Any] = []
     last = 0
-    for end in turns(played.messages)[:60]:
+    for end in turns(played)[:60]:
         mine = fed.prepare([*mine, *played.messages[last:end]])
         assert json.dumps(kept.prepare(played.messages[:end])) == json.dumps(mine)
         last = end
@@ -101,7 +102,7 @@ def test_a_session_resumed_elsewhere_gives_the_same_bytes(shared: Path, name: st
     played = recording(shared, name)
     whole = ga.ContextSession(format=played.format)
     resumed = ga.ContextSession(format=played.format)
-    for count, end in enumerate(turns(played.messages)[:80]):
+    for count, end in enumerate(turns(played)[:80]):
         if count % 10 == 9:
             resumed = ga.ContextSession.load(resumed.dump())
         raw = played.messages[:end]

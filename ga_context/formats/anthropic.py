@@ -7,7 +7,7 @@ from typing import Any
 
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format, leaves
-from ga_context.model import Block, Message, Path, Side, put
+from ga_context.model import Block, Kind, Message, Path, Side, put
 
 PAYLOADS = {"image": "image", "document": "document"}
 """Block types that carry base64 under ``source.data``."""
@@ -33,7 +33,7 @@ class Anthropic(Format):
     def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
         content = raw.get("content")
         if isinstance(content, str):
-            yield self.block("text", "content", content, bare=True, ordinal=ordinal, position=0)
+            yield self.block("text", "content", content, ordinal, 0, bare=True)
         elif isinstance(content, list):
             for i, item in enumerate(content):
                 yield self._item(index, i, item, side, ordinal)
@@ -45,22 +45,23 @@ class Anthropic(Format):
         kind = item.get("type") if isinstance(item, dict) else None
         if not isinstance(kind, str):
             raise InvalidMessages("must be a dict with a `type`", index, f"content[{i}]")
-        at = {"ordinal": ordinal, "position": i}
         if kind == "text":
-            _need(item, "text", index, i)
-            return self.block("text", "content", item, **at)
+            if not isinstance(item.get("text"), str):
+                raise _needed(item, "text", index, i)
+            return self.block("text", "content", item, ordinal, i)
         if kind == "tool_use" and side == "assistant":
-            _need(item, "id", index, i)
-            _need(item, "name", index, i)
-            return self.block("call", "content", item, id=item["id"], tools=(item["name"],), **at)
+            for key in ("id", "name"):
+                if not isinstance(item.get(key), str):
+                    raise _needed(item, key, index, i)
+            return self.block("call", "content", item, ordinal, i, id=item["id"], tools=(item["name"],))
         if kind == "tool_result" and side == "user":
-            return self.block("result", "content", item, id=_text_or_none(item.get("tool_use_id")), **at)
+            return self.block("result", "content", item, ordinal, i, id=_text_or_none(item.get("tool_use_id")))
         if kind in REASONING and side == "assistant":
             sealed = kind == "redacted_thinking" or bool(item.get("signature"))
-            return self.block("reasoning", "content", item, sealed=sealed, **at)
+            return self.block("reasoning", "content", item, ordinal, i, sealed=sealed)
         if kind in PAYLOADS and _payload_path(item):
-            return self.block("payload", "content", item, **at)
-        return self.block("other", "content", item, **at)
+            return self.block("payload", "content", item, ordinal, i)
+        return self.block("other", "content", item, ordinal, i)
 
     def texts(self, block: Block) -> list[tuple[Path, str]]:
         base = block.base
@@ -112,6 +113,8 @@ class Anthropic(Format):
 
     def _without_blanks(self, block: Block) -> Block | None:
         items = _inner_items(block.base)
+        if not items:
+            return None
         kept = [item for item in items if not _is_text(item) or item["text"].strip()]
         return self.render(block, base={**block.base, "content": kept}) if len(kept) < len(items) else None
 
@@ -122,8 +125,8 @@ class Anthropic(Format):
     def is_blank(self, block: Block) -> bool:
         if block.kind != "text":
             return False
-        wire = block.wire
-        return not (wire if isinstance(wire, str) else wire["text"]).strip()
+        text = block.wire if isinstance(block.wire, str) else block.wire["text"]
+        return not text or text.isspace()
 
     def trimmed(self, block: Block) -> Block | None:
         if block.kind != "text":
@@ -136,7 +139,11 @@ class Anthropic(Format):
         return self.render(block, base=base, cuts=())
 
     def markers(self, block: Block) -> int:
-        return sum([MARKER in item for item in (block.base, *_inner_items(block.base)) if isinstance(item, dict)])
+        base = block.base
+        if isinstance(base, str):
+            return 0
+        inner = _inner_items(base) if block.kind == "result" else ()
+        return (MARKER in base) + sum([MARKER in item for item in inner if isinstance(item, dict)])
 
     def unmarked(self, block: Block) -> Block:
         base = _without_marker(block.base)
@@ -144,22 +151,13 @@ class Anthropic(Format):
             base = {**base, "content": [_without_marker(item) for item in inner]}
         return self.render(block, base=base)
 
-    def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
-        block = self.block(fields.pop("kind", "text"), "content", self.text_item(text), **fields)
-        return {"role": "user", "content": []}, block
+    def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
+        return {"role": "user", "content": []}, self.block(kind, "content", self.text_item(text), ordinal)
 
     def result(self, call: Block, text: str) -> tuple[Message, Block]:
         item = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}
-        block = self.block("result", "content", item, ordinal=call.ordinal, id=call.id, tools=call.tools, missing=True)
+        block = self.block("result", "content", item, call.ordinal, id=call.id, tools=call.tools, missing=True)
         return {"role": "user", "content": []}, block
-
-    def _long_texts(self, wire: Any) -> list[tuple[Path, str]]:
-        key = {"text": "text", "tool_result": "content", "thinking": "thinking"}.get(wire.get("type"))
-        if key and isinstance(text := wire.get(key), str):
-            return [((key,), text)]
-        if key == "content" and isinstance(items := wire.get("content"), list):
-            return [(("content", i, "text"), item["text"]) for i, item in enumerate(items) if _is_text(item)]
-        return []
 
     def _charged(self, wire: Any) -> list[Path]:
         if wire["type"] in PAYLOADS:
@@ -179,9 +177,8 @@ def _without_marker(item: Any) -> Any:
     return {key: value for key, value in item.items() if key != MARKER} if isinstance(item, dict) else item
 
 
-def _need(item: Message, key: str, index: int, i: int) -> None:
-    if not isinstance(item.get(key), str):
-        raise InvalidMessages(f"must be a string; got {item.get(key)!r}", index, f"content[{i}].{key}")
+def _needed(item: Message, key: str, index: int, i: int) -> InvalidMessages:
+    return InvalidMessages(f"must be a string; got {item.get(key)!r}", index, f"content[{i}].{key}")
 
 
 def _text_or_none(value: Any) -> str | None:
@@ -197,7 +194,8 @@ def _payload_path(item: Any) -> Path:
     if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
         return ()
     source = item.get("source")
-    whole = isinstance(source, dict) and source.get("type") == "base64" and isinstance(source.get("data"), str)
+    data = source.get("data") if isinstance(source, dict) and source.get("type") == "base64" else None
+    whole = isinstance(data, str) and data.isascii()
     return ("source", "data") if whole else ()
 
 

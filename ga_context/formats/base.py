@@ -9,10 +9,14 @@ from typing import Any, ClassVar
 from ga_context.errors import InvalidMessages
 from ga_context.model import Block, Incoming, Kind, Message, Path, Row, Side, put
 from ga_context.text.clean import encodable, is_encodable
-from ga_context.text.size import json_chars, json_text
+from ga_context.text.size import json_chars, json_size
+from ga_context.text.window import Cut
 
 PLAIN_KEYS = {"role": 0, "content": 0}.keys()
 """What most messages have: their length is known without encoding what is around the blocks."""
+
+CHARGED = frozenset({"result", "payload", "other"})
+"""Kinds of blocks that may hold payloads."""
 
 _PLAIN_CHARS = len('{"role": , "content": }')
 
@@ -47,6 +51,7 @@ class Format:
 
         Raises:
             InvalidMessages: no repair covers it; names index and key.
+            UnicodeEncodeError: it holds half a surrogate pair.
         """
         if not isinstance(raw, dict):
             raise InvalidMessages(f"must be a dict; got {type(raw).__name__}", index)
@@ -54,9 +59,9 @@ class Format:
         try:
             blocks = tuple(self._blocks(index, raw, side, ordinal))
             return Incoming(side, raw, blocks, self._row_chars(raw, blocks))
+        except (InvalidMessages, UnicodeEncodeError):
+            raise
         except (TypeError, ValueError) as error:
-            if isinstance(error, InvalidMessages):
-                raise
             raise InvalidMessages(f"cannot be written as JSON ({error}); convert it to plain data", index) from error
 
     def _side(self, index: int, raw: Message) -> Side:
@@ -72,9 +77,23 @@ class Format:
     def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
         raise NotImplementedError
 
-    def block(self, kind: Kind, place: str, wire: Any, **fields: Any) -> Block:
+    def block(
+        self,
+        kind: Kind,
+        place: str,
+        wire: Any,
+        ordinal: int = -1,
+        position: int = -1,
+        *,
+        bare: bool = False,
+        id: str | None = None,
+        tools: tuple[str, ...] = (),
+        sealed: bool = False,
+        missing: bool = False,
+    ) -> Block:
         """Make a block of ``wire``, measured."""
-        return Block(kind, place, wire, wire, self._chars(wire), **fields)
+        size = self._chars(wire, kind)
+        return Block(kind, place, wire, wire, size, bare, ordinal, position, id, tools, sealed, (), None, missing)
 
     # -- texts: where they are, and back again --------------------------------------------------------------------
 
@@ -92,16 +111,17 @@ class Format:
 
     def render(self, block: Block, **changes: Any) -> Block:
         """Return the block with ``changes``, its ``wire`` and ``size`` made anew from base, cuts and note."""
-        if "base" in changes or "kind" in changes:
-            block = block._replace(**changes)
-        cuts, note = changes.get("cuts", block.cuts), changes.get("note", block.note)
+        block = block._replace(**changes)
+        return self.cut(block, block.cuts, dict(self.texts(block)) if block.cuts else {})
+
+    def cut(self, block: Block, cuts: tuple[tuple[Path, Cut], ...], texts: Mapping[Path, str]) -> Block:
+        """Return the block with its ``texts`` sent cut."""
         wire = block.base
         if cuts:
-            original = dict(self.texts(block))
-            wire = self._write(block, {path: cut.apply(original.get(path, "")) for path, cut in cuts})
-        if note is not None:
-            wire = self._attach(wire, note)
-        return block._replace(**changes, wire=wire, size=self._chars(wire))
+            wire = self._write(block, {path: cut.apply(texts.get(path, "")) for path, cut in cuts})
+        if block.note is not None:
+            wire = self._attach(wire, block.note)
+        return block._replace(wire=wire, size=self._chars(wire, block.kind), cuts=cuts)
 
     def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
         """Return ``block.base`` with new texts; at the path of a payload the text takes its place."""
@@ -155,7 +175,7 @@ class Format:
 
     # -- writing: from blocks to the message that is sent ---------------------------------------------------------
 
-    def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
+    def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
         """Return head and block of a user message of ours."""
         raise NotImplementedError
 
@@ -172,31 +192,32 @@ class Format:
         if not block.bare:
             return block
         made = block._replace(bare=False, base=self.text_item(block.base), wire=self.text_item(block.wire))
-        return made._replace(size=self._chars(made.wire))
+        return made._replace(size=self._chars(made.wire, made.kind))
 
     def row(self, side: Side, head: Message, blocks: Sequence[Block], ordinal: int, like: Row | None = None) -> Row:
         """Return the message made of ``blocks`` with the other keys of ``head``.
 
         ``like`` is the message that it was, where it was one with the same head: what is around the blocks is known.
         """
-        ours = bool(blocks) and all([block.ours for block in blocks])
-        if like is not None and len(like.blocks) == len(blocks):
-            size = like.size + sum([new.size - old.size for new, old in zip(blocks, like.blocks, strict=True)])
-            return Row(side, head, tuple(blocks), self._assemble(head, blocks), size, ordinal, ours)
-        places = [block.place for block in blocks]
-        if len(set(places)) < len(places):
-            blocks = [self.itemised(block) if places.count(block.place) > 1 else block for block in blocks]
-        size = self._row_chars(head, blocks)
+        ours = bool(blocks) and all([block.position < 0 for block in blocks])
+        size = like.size + more if like is not None and (more := _more_chars(like.blocks, blocks)) is not None else None
+        if size is None:
+            places = [block.place for block in blocks]
+            if len(set(places)) < len(places):
+                blocks = [self.itemised(block) if places.count(block.place) > 1 else block for block in blocks]
+            size = self._row_chars(head, blocks)
         return Row(side, head, tuple(blocks), self._assemble(head, blocks), size, ordinal, ours)
 
     def _row_chars(self, head: Message, blocks: Sequence[Block]) -> int:
         """C_H of the message made of ``blocks``: each block as it was measured, only the rest is encoded."""
         count = len(blocks)
         if count and head.keys() == PLAIN_KEYS and blocks[0].place == blocks[-1].place == "content":
-            around = _PLAIN_CHARS + json_chars(head["role"])
-            return around + sum([block.size for block in blocks]) + (0 if blocks[0].bare else 2 * count)
+            size = _PLAIN_CHARS + len(head["role"]) + 2 + (0 if blocks[0].bare else 2 * count)
+            for block in blocks:
+                size += block.size
+            return size
         hollow = self._assemble(head, blocks, hollow=True)
-        return len(json_text(hollow)) + sum([block.size for block in blocks]) - len(blocks)
+        return json_size(hollow) + sum([block.size for block in blocks]) - len(blocks)
 
     def _assemble(self, head: Message, blocks: Sequence[Block], hollow: bool = False) -> Message:
         """Put the blocks under their keys; ``hollow`` puts one digit for each, to count what is around them."""
@@ -222,26 +243,32 @@ class Format:
 
     # -- measuring ------------------------------------------------------------------------------------------------
 
-    def _chars(self, wire: Any) -> int:
-        """Characters of a wire as JSON: long texts counted apart (faster than encoding), payloads at their charge."""
+    def _chars(self, wire: Any, kind: Kind) -> int:
+        """Characters of a wire as JSON, payloads at their charge."""
         if isinstance(wire, str):
             return json_chars(wire)
-        hollow, chars = wire, 0
-        for path, text in self._long_texts(wire):
-            hollow = put(hollow, path, "")
-            chars += json_chars(text) - 2
-        for path in self._charged(wire):
-            hollow = put(hollow, path, "")
-            chars += self.payload_chars
-        return len(json_text(hollow)) + chars
-
-    def _long_texts(self, wire: Any) -> list[tuple[Path, str]]:
-        """Return the long strings of an item that are easy to find."""
-        return []
+        if kind not in CHARGED:
+            return json_size(wire)
+        paths = self._charged(wire)
+        for path in paths:
+            wire = put(wire, path, "")
+        return json_size(wire) + len(paths) * self.payload_chars
 
     def _charged(self, wire: Any) -> list[Path]:
         """Return the paths of the payload strings in an item."""
         return []
+
+
+def _more_chars(old: Sequence[Block], new: Sequence[Block]) -> int | None:
+    """Return how many characters longer a message gets with new blocks; None where its layout changes."""
+    if len(old) == len(new):
+        alike = [(block.place, block.bare) for block in old] == [(block.place, block.bare) for block in new]
+    else:
+        layouts = {(block.place, block.bare) for block in (*old, *new)}
+        alike = bool(old and new) and len(layouts) == 1 and not old[0].bare
+    if not alike:
+        return None
+    return sum([block.size for block in new]) - sum([block.size for block in old]) + 2 * (len(new) - len(old))
 
 
 def parsed(arguments: Any) -> Any:

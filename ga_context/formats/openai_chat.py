@@ -39,22 +39,21 @@ class OpenAIChat(Format):
     places = ("content", "tool_calls", *REASONING)
 
     def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
-        at = {"ordinal": ordinal}
         n = 0
         for key in REASONING if side == "assistant" else ():
             if isinstance(raw.get(key), str):
-                yield self.block("reasoning", key, raw[key], bare=True, position=n, **at)
+                yield self.block("reasoning", key, raw[key], ordinal, n, bare=True)
                 n += 1
         content = raw.get("content")
         if side == "tool":
             call_id = raw["tool_call_id"] if isinstance(raw.get("tool_call_id"), str) else None
-            yield self.block("result", "content", content, bare=True, id=call_id, position=n, **at)
+            yield self.block("result", "content", content, ordinal, n, bare=True, id=call_id)
         elif isinstance(content, str):
             kind: Kind = "other" if raw["role"] == "function" else "text"
-            yield self.block(kind, "content", content, bare=True, position=n, **at)
+            yield self.block(kind, "content", content, ordinal, n, bare=True)
         elif isinstance(content, list):
             for i, item in enumerate(content):
-                yield self._part(index, i, item, position=n + i, ordinal=ordinal)
+                yield self._part(index, i, item, n + i, ordinal)
         elif content is not None:
             given = type(content).__name__
             raise InvalidMessages(f"must be a string or a list of parts; got {given}", index, "content")
@@ -65,12 +64,11 @@ class OpenAIChat(Format):
         kind = item.get("type") if isinstance(item, dict) else None
         if not isinstance(kind, str):
             raise InvalidMessages("must be a dict with a `type`", index, f"content[{i}]")
-        at = {"ordinal": ordinal, "position": position}
         if kind == "text":
             if not isinstance(item.get("text"), str):
                 raise InvalidMessages(f"must be a string; got {item.get('text')!r}", index, f"content[{i}].text")
-            return self.block("text", "content", item, **at)
-        return self.block("payload" if _payload_path(item) else "other", "content", item, **at)
+            return self.block("text", "content", item, ordinal, position)
+        return self.block("payload" if _payload_path(item) else "other", "content", item, ordinal, position)
 
     def _calls(self, index: int, raw: Message, n: int, ordinal: int) -> Iterator[Block]:
         calls = raw.get("tool_calls")
@@ -84,7 +82,7 @@ class OpenAIChat(Format):
                 key = f"tool_calls[{i}]"
                 raise InvalidMessages("must have a string `id` and a `function` with a `name`", index, key)
             tools = (str(body.get("name", "")),)
-            yield self.block("call", "tool_calls", call, id=call["id"], tools=tools, ordinal=ordinal, position=n + i)
+            yield self.block("call", "tool_calls", call, ordinal, n + i, id=call["id"], tools=tools)
 
     def texts(self, block: Block) -> list[tuple[Path, str]]:
         base = block.base
@@ -149,13 +147,12 @@ class OpenAIChat(Format):
             return not row.blocks and not row.out.get("content")
         return not any(row.out.get(key) for key in CONTENT_LIKE)
 
-    def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
-        kind = fields.pop("kind", "text")
-        return {"role": "user", "content": ""}, self.block(kind, "content", text, bare=True, **fields)
+    def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
+        return {"role": "user", "content": ""}, self.block(kind, "content", text, ordinal, bare=True)
 
     def result(self, call: Block, text: str) -> tuple[Message, Block]:
-        fields = {"ordinal": call.ordinal, "id": call.id, "tools": call.tools, "missing": True}
-        block = self.block("result", "content", text, bare=True, **fields)
+        at = call.ordinal
+        block = self.block("result", "content", text, at, bare=True, id=call.id, tools=call.tools, missing=True)
         return {"role": "tool", "tool_call_id": call.id, "content": ""}, block
 
     def _assemble(self, head: Message, blocks: Any, hollow: bool = False) -> Message:
@@ -169,11 +166,6 @@ class OpenAIChat(Format):
             out[place] = None
         else:
             del out[place]
-
-    def _long_texts(self, wire: Any) -> list[tuple[Path, str]]:
-        if isinstance(wire, list):
-            return [((i, "text"), item["text"]) for i, item in enumerate(wire) if _is_text(item)]
-        return [(("text",), wire["text"])] if _is_text(wire) else []
 
     def _charged(self, wire: Any) -> list[Path]:
         if isinstance(wire, list):
@@ -212,7 +204,7 @@ def _payload_path(item: Any) -> Path:
     kind, path = PAYLOADS[item["type"]]
     body = item.get(path[0])
     data = body.get(path[1]) if isinstance(body, dict) else None
-    whole = isinstance(data, str) and (kind != "image" or data.startswith("data:"))
+    whole = isinstance(data, str) and data.isascii() and (kind != "image" or data.startswith("data:"))
     return path if whole else ()
 
 

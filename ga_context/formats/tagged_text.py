@@ -7,7 +7,7 @@ from typing import Any
 
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format, parsed
-from ga_context.model import Block, Message, Path, Side
+from ga_context.model import Block, Kind, Message, Path, Side
 from ga_context.text.summary import first_line
 from ga_context.text.tags import pairs
 
@@ -28,24 +28,25 @@ class TaggedText(Format):
     def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
         content = raw.get("content")
         if isinstance(content, str):
-            yield self._string(content, side, bare=True, ordinal=ordinal, position=0)
+            yield self._string(content, side, ordinal, 0, bare=True)
         elif isinstance(content, list):
             for i, item in enumerate(content):
                 if not isinstance(item, dict):
                     raise InvalidMessages(f"must be a dict; got {type(item).__name__}", index, f"content[{i}]")
                 if isinstance(item.get("text"), str):
-                    yield self._string(item, side, ordinal=ordinal, position=i)
+                    yield self._string(item, side, ordinal, i)
                 else:
-                    yield self.block("other", "content", item, ordinal=ordinal, position=i)
+                    yield self.block("other", "content", item, ordinal, i)
         elif content is not None:
             raise InvalidMessages(f"must be a string; got {type(content).__name__}", index, "content")
 
-    def _string(self, wire: Any, side: Side, **fields: Any) -> Block:
+    def _string(self, wire: Any, side: Side, ordinal: int, position: int, bare: bool = False) -> Block:
         text = wire if isinstance(wire, str) else wire["text"]
         called = _calls(text) if side == "assistant" else []
         if not called:
-            return self.block("text", "content", wire, **fields)
-        return self.block("call", "content", wire, id="", tools=tuple([name for name, _ in called]), **fields)
+            return self.block("text", "content", wire, ordinal, position, bare=bare)
+        tools = tuple([name for name, _ in called])
+        return self.block("call", "content", wire, ordinal, position, bare=bare, id="", tools=tools)
 
     def as_result(self, block: Block, tools: tuple[str, ...]) -> Block:
         """Return a user's text as the result of the calls right before it."""
@@ -71,15 +72,11 @@ class TaggedText(Format):
     def calls(self, block: Block) -> list[tuple[str, Any]]:
         return _calls(self.texts(block)[0][1])
 
-    def speech(self, text: str, **fields: Any) -> tuple[Message, Block]:
-        kind = fields.pop("kind", "text")
-        return {"role": "user", "content": ""}, self.block(kind, "content", text, bare=True, **fields)
+    def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
+        return {"role": "user", "content": ""}, self.block(kind, "content", text, ordinal, bare=True)
 
     def _emptied(self, out: Message, place: str) -> None:
         out[place] = ""
-
-    def _long_texts(self, wire: Any) -> list[tuple[Path, str]]:
-        return [(("text",), wire["text"])] if isinstance(wire.get("text"), str) else []
 
 
 def _calls(text: str) -> list[tuple[str, Any]]:

@@ -19,7 +19,8 @@ def anchor(state: State, turn: Turn) -> list[Edit]:
     last = newest_row(state)
     if (noted := note_place(state, turn)) is not None:
         index, place = noted
-        new = state.fmt.render(state.rows[index].blocks[place], note=wanted.text)
+        held = state.rows[index].blocks[place]
+        new = wanted.block if held is wanted.target else state.fmt.render(held, note=wanted.text)
         return [Swap(index, place, new, "anchor", "working memory")]
     if last is None or state.fmt.tagged:  # the message that it was to stand in has left the view
         return edits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn, payload_bytes
@@ -11,7 +12,7 @@ from ga_context.state import State
 from ga_context.text.marker import FOLDED, payload_note
 from ga_context.text.size import json_text
 from ga_context.text.tags import Pair, pairs
-from ga_context.text.window import Cut, head_tail, spliced
+from ga_context.text.window import Cut, Piece, head_tail, spliced
 
 
 def compact(state: State, turn: Turn) -> list[Edit]:
@@ -45,14 +46,11 @@ def open_row(state: State) -> int | None:
 def _pass(state: State, turn: Turn, keep_recent: int) -> list[Edit]:
     """Compact what became old since the last pass; what was old then keeps its bytes."""
     border, before = border_before(state, keep_recent), state.marks.border
-    open_loop = open_row(state)
-    start = len(state.rows)
-    while start > 0 and (state.rows[start - 1].ours or state.rows[start - 1].last >= before):
-        start -= 1
+    open_loop, newest = open_row(state), len(state.rows) - 1
     edits: list[Edit] = []
-    for index in range(start, len(state.rows)):
+    for index, last in reversed(list(_rows_since(state, before))):
         row = state.rows[index]
-        if row.last >= border or row.side == "system" or (index == len(state.rows) - 1 and row.has("call")):
+        if last >= border or row.side == "system" or (index == newest and row.has("call")):
             continue
         for place, block in enumerate(row.blocks):
             if block.kind != "reasoning" or index != open_loop:
@@ -62,16 +60,25 @@ def _pass(state: State, turn: Turn, keep_recent: int) -> list[Edit]:
     return [*edits, Pass(border)]
 
 
+def _rows_since(state: State, ordinal: int) -> Iterator[tuple[int, int]]:
+    """Yield (row, highest ordinal in it) from the newest back to raw message ``ordinal``."""
+    for index in range(len(state.rows) - 1, -1, -1):
+        last = state.rows[index].last
+        if last < ordinal and not state.rows[index].ours:
+            return
+        yield index, last
+
+
 def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -> list[Edit]:
     """Propose what becomes of one old block."""
     settings, fmt = turn.config.compact, state.fmt
     if block.kind == "anchor":
-        cut = folded(fmt.texts(block)[0][1], settings.anchor_tags)
-        return [CutTexts(index, place, (((), cut),), "compact", "old anchor")] if cut and not block.cuts else []
+        cut = folded(fmt.texts(block)[0][1], settings.anchor_tags) if not block.cuts else None
+        return [CutTexts(index, place, (((), cut),), "compact", "old anchor")] if cut else []
     if block.kind == "reasoning" and _is_sealed(state, index, block):
         drop = Swap(index, place, None, "compact", "old signed reasoning, left out whole", json_text(block.base))
         return [drop] if settings.drop_reasoning else []
-    if block.kind in ("text", "call") and block.size <= settings.window_chars and not fmt.tagged:
+    if block.kind in ("text", "call") and block.size <= settings.window_chars and not _may_fold(state, turn, block):
         return []
     edits: list[Edit] = []
     if block.note is not None and (cut := folded(block.note, settings.anchor_tags)) is not None:
@@ -89,6 +96,12 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
     if cuts:
         edits.append(CutTexts(index, place, tuple(cuts), "compact", f"old {block.kind}"))
     return edits
+
+
+def _may_fold(state: State, turn: Turn, block: Block) -> bool:
+    """Return whether a short text may hold an anchor, as in the text format any string may."""
+    names = turn.config.compact.anchor_tags if state.fmt.tagged else ()
+    return any([f"</{name}>" in text for _, text in state.fmt.texts(block) for name in names]) or block.note is not None
 
 
 def _is_sealed(state: State, index: int, block: Block) -> bool:
@@ -124,22 +137,29 @@ def _tags_cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:
     return spliced(text, windows) if windows else None
 
 
-def _anchor_pairs(text: str, names: tuple[str, ...]) -> list[Pair]:
+def _anchor_pairs(text: str, names: Sequence[str]) -> list[Pair]:
     """Return the pairs of an anchor, found by name where each stands once, as in all but odd notes it does."""
     found: list[Pair] = []
     for name in names:
-        start, end = text.find(f"<{name}>"), text.find(f"</{name}>")
-        if text.count(f"<{name}>") > 1 or text.count(f"</{name}>") > 1 or end < start or (end >= 0) != (start >= 0):
+        opening, closing = f"<{name}>", f"</{name}>"
+        start, end = text.find(opening), text.find(closing)
+        if start < 0 and end < 0:
+            continue
+        inside = start + len(opening)
+        if not 0 <= start < end or text.find(opening, inside) >= 0 or text.find(closing, end + 1) >= 0:
             return pairs(text, names)
-        if start >= 0:
-            found.append(Pair(name, start, start + len(name) + 2, end, end + len(name) + 3))
+        found.append(Pair(name, start, inside, end, end + len(closing)))
     found.sort(key=lambda pair: pair.start)
     nested = any([inner.start < outer.end for outer, inner in pairwise(found)])
     return pairs(text, names) if nested else found
 
 
-def folded(text: str, names: tuple[str, ...]) -> Cut | None:
+def folded(text: str, names: Sequence[str]) -> Cut | None:
     """Return an anchor with the contents of its tags as ``[...]``, or None when none is longer than that."""
-    found = [(pair.content_start, pair.content_end) for pair in _anchor_pairs(text, names)]
-    long = [(start, end, Cut((FOLDED,), end - start)) for start, end in found if end - start > len(FOLDED)]
-    return spliced(text, long) if long else None
+    pieces: list[Piece] = []
+    at = 0
+    for pair in _anchor_pairs(text, names):
+        if pair.content_end - pair.content_start > len(FOLDED):
+            pieces += (at, pair.content_start), FOLDED
+            at = pair.content_end
+    return Cut((*pieces, (at, len(text))), len(text)) if pieces else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import tee
 
 from ga_context.closure import results_end
 from ga_context.edits import Edit, Evict, Turn
@@ -43,45 +44,45 @@ def evict(state: State, turn: Turn) -> list[Edit]:
     settings = turn.config.budget
     newest = border_before(state, settings.min_messages)
     keep_first = turn.config.evict.keep_first
-    found = units(state)
-    free = [unit for unit in found if not unit.mandatory and unit.first >= keep_first and unit.last < newest]
+    found, again = tee(units(state))
+    free = (unit for unit in found if not unit.mandatory and unit.first >= keep_first and unit.last < newest)
     gone = _until(state, turn, free, int(settings.evict_to * turn.budget))
-    return _proposed(state, turn, found, gone, "over the budget: the oldest go first")
+    return _proposed(state, turn, again, gone, "over the budget: the oldest go first")
 
 
 def evict_protected(state: State, turn: Turn) -> list[Edit]:
     """Propose that the first and newest messages go too, but for the newest exchange (spec 3, promise 3, ii)."""
     if state.chars + reserve(state, turn) <= turn.budget:
         return []
-    found = units(state)
-    gone = _until(state, turn, [unit for unit in found if not unit.mandatory], turn.budget)
-    return _proposed(state, turn, found, gone, "still over the budget: protected messages go too")
+    found, again = tee(units(state))
+    gone = _until(state, turn, (unit for unit in found if not unit.mandatory), turn.budget)
+    return _proposed(state, turn, again, gone, "still over the budget: protected messages go too")
 
 
-def units(state: State) -> list[Unit]:
-    """Return everything in the view as units, oldest first. An exchange is a unit; so are the texts beside results."""
-    found: list[Unit] = []
+def units(state: State) -> Iterator[Unit]:
+    """Yield everything in the view as units, oldest first. An exchange is a unit; so are the texts beside results."""
     taken: set[tuple[int, int]] = set()
     newest = open_row(state)
     for index, row in enumerate(state.rows):
         if row.side == "system":
-            found.append(_unit(state, [(index, place) for place in range(len(row.blocks))], row, mandatory=True))
+            yield from _unit(state, [(index, place) for place in range(len(row.blocks))], row, mandatory=True)
         elif row.side == "assistant":
             own = [(index, place) for place in range(len(row.blocks))]
             blocks = _exchange(state, index) if row.has("call") else own
             blocks += _anchors_behind(state, blocks)
             taken.update(blocks)
-            found.append(_unit(state, blocks, row, calls=row.has("call"), mandatory=index == newest))
+            yield from _unit(state, blocks, row, calls=row.has("call"), mandatory=index == newest)
         else:
-            found.extend(_user_units(state, index, row, taken))
-    return [unit for unit in found if unit.blocks]
+            yield from _user_units(state, index, row, taken)
 
 
 def _unit(
     state: State, blocks: list[tuple[int, int]], row: Row, *, calls: bool = False, mandatory: bool = False
-) -> Unit:
-    ordinals = [state.rows[index].blocks[place].ordinal for index, place in blocks] or [row.ordinal]
-    return Unit(tuple(blocks), row.side, min(ordinals), max(ordinals), calls, mandatory)
+) -> Iterator[Unit]:
+    """Yield the blocks as a unit, if there are any."""
+    if blocks:
+        ordinals = [state.rows[index].blocks[place].ordinal for index, place in blocks]
+        yield Unit(tuple(blocks), row.side, min(ordinals), max(ordinals), calls, mandatory)
 
 
 def _exchange(state: State, index: int) -> list[tuple[int, int]]:
@@ -108,7 +109,7 @@ def _anchors_behind(state: State, blocks: list[tuple[int, int]]) -> list[tuple[i
     return behind
 
 
-def _user_units(state: State, index: int, row: Row, taken: set[tuple[int, int]]) -> Iterable[Unit]:
+def _user_units(state: State, index: int, row: Row, taken: set[tuple[int, int]]) -> Iterator[Unit]:
     """Yield what no exchange has taken: the texts of each message, then the anchor where it goes alone."""
     places = [place for place in range(len(row.blocks)) if (index, place) not in taken]
     anchors = [place for place in places if row.blocks[place].kind == "anchor"]
@@ -123,19 +124,17 @@ def _user_units(state: State, index: int, row: Row, taken: set[tuple[int, int]])
             blocks += [at for at in _anchors_behind(state, blocks) if at not in blocks]
             anchors = []
         taken.update(blocks)
-        yield _unit(state, blocks, row, mandatory=mandatory)
+        yield from _unit(state, blocks, row, mandatory=mandatory)
     for place in anchors:
         newest = row.blocks[place].ordinal == state.marks.messages - 1
-        yield _unit(state, [(index, place)], row, mandatory=newest)
+        yield from _unit(state, [(index, place)], row, mandatory=newest)
 
 
-def _until(state: State, turn: Turn, free: list[Unit], target: int) -> list[Unit]:
+def _until(state: State, turn: Turn, free: Iterator[Unit], target: int) -> list[Unit]:
     """Return the oldest units whose going brings the view to ``target``, and no more."""
     tally = Tally(state, reserve(state, turn, evicted=True))
-    gone = []
-    for unit in free:
-        if tally.chars <= target:
-            break
+    gone: list[Unit] = []
+    while tally.chars > target and (unit := next(free, None)) is not None:
         tally.take(unit)
         gone.append(unit)
     return gone
@@ -160,7 +159,7 @@ class Tally:
             self.chars -= less
 
 
-def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], reason: str) -> list[Edit]:
+def _proposed(state: State, turn: Turn, found: Iterable[Unit], gone: list[Unit], reason: str) -> list[Edit]:
     """Propose the eviction, with the assistant messages that would stand first then (spec 6).
 
     Where the list must start with the user, the exchanges that an evicted request leaves behind go with it, as long as
@@ -174,7 +173,7 @@ def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], rea
     for unit in gone:
         tally.take(unit)
     target = turn.config.budget.evict_to * turn.budget
-    floor = KEPT_SHARE * target
+    floor, opening = KEPT_SHARE * target, opening_chars(state)
     newest = border_before(state, turn.config.budget.min_messages)
     blocks = [at for unit in gone for at in unit.blocks]
     edits: list[Edit] = []
@@ -184,7 +183,7 @@ def _proposed(state: State, turn: Turn, found: list[Unit], gone: list[Unit], rea
             continue
         if unit.side != "assistant" or _is_open(state, unit) or (unit.calls and not state.fmt.starts_with_user):
             break
-        fits = tally.chars + opening_chars(state) <= target
+        fits = tally.chars + opening <= target
         tally.take(unit)
         kept = unit.mandatory or unit.last >= newest or tally.chars < floor
         if kept and fits and unit.calls and turn.config.evict.unit == "exchange":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ga_context.closure import results_end
 from ga_context.edits import Edit, Insert, Swap, Turn
 from ga_context.model import Block, Row
@@ -18,20 +20,26 @@ MAX_CACHE_MARKERS = 4
 
 def repair(state: State, turn: Turn) -> list[Edit]:
     """Propose what makes the rows that changed this turn valid, each by itself and with its neighbours."""
-    if state.unrepaired >= len(state.rows):
+    start, stop = state.unrepaired
+    stop = min(stop, len(state.rows))
+    if start >= stop:
         return []
-    start = max(0, state.unrepaired - 1)
     edits: list[Edit] = []
-    for index in range(start, len(state.rows)):
+    if start > 0:  # what follows it may have changed
+        edits.extend(_missing(state, start - 1, state.rows[start - 1]))
+    for index in range(start, stop):
         row = state.rows[index]
         if state.fmt.is_void(row):
             edits.extend([_dropped(state, index, place, "nothing in it") for place in range(len(row.blocks))])
             continue
         for place, block in enumerate(row.blocks):
             edits.extend(_mended(state, index, place, block))
-        edits.extend(_missing(state, index, row))
-    edits.extend(_untrimmed(state))
-    edits.extend(_overmarked(state, start))
+        if row.side == "assistant":
+            edits.extend(_missing(state, index, row))
+    if state.rows[-1].side == "assistant":
+        edits.extend(_untrimmed(state))
+    if state.fmt.marks:
+        edits.extend(_overmarked(state, state.rows[start:stop]))
     return edits
 
 
@@ -63,8 +71,8 @@ def told(state: State, block: Block) -> str:
 def tell(state: State, index: int, place: int) -> list[Edit]:
     """Propose to send a result as text, in the same message or, where results are messages, in one of the user's."""
     row, block = state.rows[index], state.rows[index].blocks[place]
-    head, made = state.fmt.speech(told(state, block))
-    made = made._replace(ordinal=block.ordinal, position=block.position)
+    head, made = state.fmt.speech(told(state, block), block.ordinal)
+    made = made._replace(position=block.position)
     reason = "a result without its call" if block.id is None else "a result whose call was evicted"
     if row.side == "user":
         return [_swap(state, index, place, made, f"{reason}, told as text")]
@@ -118,16 +126,16 @@ def _missing(state: State, index: int, row: Row) -> list[Edit]:
 
 def _untrimmed(state: State) -> list[Edit]:
     """Propose to end a last assistant text without white space."""
-    if not state.rows or state.rows[-1].side != "assistant" or not state.rows[-1].blocks:
+    if not state.rows[-1].blocks:
         return []
     place = len(state.rows[-1].blocks) - 1
     new = state.fmt.trimmed(state.rows[-1].blocks[place])
     return [_swap(state, len(state.rows) - 1, place, new, "white space at the end of a last message")] if new else []
 
 
-def _overmarked(state: State, start: int) -> list[Edit]:
+def _overmarked(state: State, changed: Sequence[Row]) -> list[Edit]:
     """Propose to take the oldest cache markers out of the view where there are too many."""
-    if not state.fmt.marks or not any([state.fmt.markers(block) for row in state.rows[start:] for block in row.blocks]):
+    if not any([state.fmt.markers(block) for row in changed for block in row.blocks]):
         return []
     marked = [
         (index, place, block)

@@ -9,7 +9,7 @@ from ga_context.edits import CutTexts, Edit, Turn
 from ga_context.model import Block
 from ga_context.state import State
 from ga_context.text.sniff import is_html
-from ga_context.text.window import Cut, head_tail, spliced
+from ga_context.text.window import Cut, has_long_line, head_tail, spliced
 
 LEAST_LIMIT = 100
 """No share of a limit is smaller (spec 4.1)."""
@@ -35,7 +35,7 @@ def cut_output(
 ) -> Cut | None:
     """Return the cut that one tool output needs, or None; ``share`` is its part of a limit for all calls of a turn."""
     limit = _limit(text, limits, share)
-    if len(text) <= limit and (limits.line_limit is None or len(text) <= limits.line_limit):
+    if len(text) <= limit and not (limits.line_limit and has_long_line(text, limits.line_limit)):
         return None
     return head_tail(text, limit, refer(text), line_limit=limits.line_limit, tags=tags)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -44,6 +44,18 @@ def encodable(value: Any) -> Any:
             holder[key] = list(item)
             stack.extend([(holder[key], i) for i in range(len(item))])
     return root[0]
+
+
+def dicts(value: Any) -> Iterator[Any]:
+    """Yield every dict in JSON data; nesting may be any depth."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Mapping):
+            yield item
+            stack.extend(item.values())
+        elif isinstance(item, list | tuple):
+            stack.extend(item)
 
 
 def _encodes(text: str) -> bool:

@@ -25,6 +25,8 @@ def written_summary(text: str) -> str:
 
 def first_line(text: str, chars: int) -> str:
     """Return the first line of ``text`` that is not blank, at most ``chars`` characters of it, on one line."""
+    if not text:
+        return ""
     for line in text[: chars * 40].splitlines():
         if line.strip():
             return printable(line.strip())[:chars].rstrip()

@@ -4,12 +4,11 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from ga_context.text.boundary import after, before
 from ga_context.text.marker import LINE_MARK, data_mark, marker, note
-from ga_context.text.tags import matches
+from ga_context.text.tags import find, matches
 
 _SLACK_SHARE, _SLACK_CHARS = 10, 200
 """A cut moves to a line end within a tenth of its part, at most 200 characters (spec 4.1: "a small slack")."""
@@ -32,8 +31,7 @@ Piece: TypeAlias = tuple[int, int] | str
 """A range of the source that stays, or a mark."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """What stays of a text."""
 
     pieces: tuple[Piece, ...]
@@ -43,7 +41,7 @@ class Cut:
 
     def apply(self, source: str) -> str:
         """Return what stays of `source`, with the marks."""
-        return "".join(piece if isinstance(piece, str) else source[piece[0] : piece[1]] for piece in self.pieces)
+        return "".join([piece if isinstance(piece, str) else source[piece[0] : piece[1]] for piece in self.pieces])
 
     @property
     def size(self) -> int:
@@ -53,11 +51,13 @@ class Cut:
     @property
     def gone(self) -> tuple[int, int, int]:
         """First character that is gone, end of the last one, and how many in all."""
-        ends = [0, *(end for piece in self.pieces if not isinstance(piece, str) for end in piece), self.chars]
-        gaps = [(start, end) for start, end in zip(ends[::2], ends[1::2], strict=True) if start < end]
-        if not gaps:
-            return 0, 0, 0
-        return gaps[0][0], gaps[-1][1], sum(end - start for start, end in gaps)
+        at = first = last = gone = 0
+        for start, end in [*[piece for piece in self.pieces if not isinstance(piece, str)], (self.chars, self.chars)]:
+            if start > at:
+                first = first if gone else at
+                last, gone = start, gone + start - at
+            at = end
+        return first, last, gone
 
 
 class _Item(NamedTuple):
@@ -87,6 +87,11 @@ def head_tail(
     return Cut(_pieces(window), len(text)) if window else None
 
 
+def has_long_line(text: str, limit: int) -> bool:
+    """Return whether a line of `text` has more than `limit` characters."""
+    return len(text) > limit and next(_long_lines(text, 0, len(text), limit), None) is not None
+
+
 def spliced(text: str, windows: Sequence[tuple[int, int, Cut]]) -> Cut:
     """Return the cut of a text from cuts of its parts: (start, end, cut relative to start), in order."""
     pieces: list[Piece] = []
@@ -105,8 +110,9 @@ def _window(
     lines = list(_long_lines(text, start, end, line_limit)) if line_limit < end - start else []
     if not over and not lines:
         return None
-    if not (lines or tags or _holds_data(text, start, end, limit)):  # what most texts are: plain, and only too long
-        return _squeeze(text, [_Item(start, end)], limit, lambda chars: marker(chars, ref))
+    plain = not (lines or find(text, tags, start, end) or _holds_data(text, start, end, limit))
+    if plain:  # what most texts are: plain, and only too long
+        return _ends(text, start, end, limit, ref)
     lines.append((end, end))
     atoms = _atoms(text, start, end, tags)
 
@@ -222,14 +228,33 @@ def _take(text: str, items: list[_Item], room: int, *, tail: bool) -> list[_Item
 
 def _part(text: str, item: _Item, room: int, *, tail: bool) -> _Item:
     """Return the head or tail of a plain range, cut at a line end if there is one near."""
-    slack = min(room // _SLACK_SHARE, _SLACK_CHARS)
     if tail:
-        at = after(text, item.end - room, item.start, item.end)
-        newline = text.find("\n", max(at - 1, item.start), min(at + slack, item.end))
-        return item._replace(start=newline + 1 if newline >= 0 else at)
-    at = before(text, item.start + room, item.start, item.end)
-    newline = text.rfind("\n", max(at - slack, item.start), at + 1)
-    return item._replace(end=before(text, newline, item.start, item.end) if newline >= 0 else at)
+        return item._replace(start=_tail_start(text, item.start, item.end, room))
+    return item._replace(end=_head_end(text, item.start, item.end, room))
+
+
+def _ends(text: str, start: int, end: int, limit: int, ref: str) -> list[_Item]:
+    """Return head, mark and tail of a plain range: what ``_squeeze`` makes of it, directly."""
+    rest = min(limit - len(marker(end - start, ref)), end - start - 1)
+    last = _tail_start(text, start, end, rest - rest // 2)
+    first = _head_end(text, start, end, min(rest // 2, end - last))
+    return [_Item(start, first), _Item(first, first, marker(last - first, ref)), _Item(last, end)]
+
+
+def _tail_start(text: str, start: int, end: int, room: int) -> int:
+    """Return where the tail of a range begins, at most `room` characters before its end."""
+    slack = min(room // _SLACK_SHARE, _SLACK_CHARS)
+    at = after(text, end - room, start, end)
+    newline = text.find("\n", max(at - 1, start), min(at + slack, end))
+    return newline + 1 if newline >= 0 else at
+
+
+def _head_end(text: str, start: int, end: int, room: int) -> int:
+    """Return where the head of a range ends, at most `room` characters behind its start."""
+    slack = min(room // _SLACK_SHARE, _SLACK_CHARS)
+    at = before(text, start + room, start, end)
+    newline = text.rfind("\n", max(at - slack, start), at + 1)
+    return before(text, newline, start, end) if newline >= 0 else at
 
 
 def _size(items: Iterable[_Item]) -> int:

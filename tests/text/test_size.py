@@ -6,25 +6,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ga_context.text.size import _encode, json_chars, json_text
+from ga_context.text.size import _encode, json_chars, json_size, json_text
 
 ANY = st.text(st.characters(exclude_categories=()))
+ENCODABLE = st.text()
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | ANY
 KEYS = ANY | st.integers() | st.booleans() | st.none() | st.floats()
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(KEYS, inner))
-CONTROLS = "".join(map(chr, range(160))) + '\\"\u2028\ud800\udfff\U0001f600'
+CONTROLS = "".join(map(chr, range(160))) + '\\"\u2028\U0001f600'
 
 
 @pytest.mark.parametrize("times", [0, 1, 30])
-def test_controls_and_surrogates(times):
+def test_controls(times):
     """Every character that JSON escapes is counted with its escape."""
     assert json_chars(CONTROLS * times) == len(json.dumps(CONTROLS * times, ensure_ascii=False))
 
 
-@given(ANY, st.integers(1, 100))
+@given(ENCODABLE, st.integers(1, 100))
 def test_json_chars_is_the_length_json_gives(text, times):
     """For short and long texts alike."""
     assert json_chars(text * times) == len(json.dumps(text * times, ensure_ascii=False))
+
+
+@pytest.mark.parametrize("text", ["\ud800", "x" * 100 + "\udfff", "\ud83d\ude00"])
+def test_half_a_pair_cannot_be_measured(text):
+    """It is an error, short or long, alone or in a value, in a key too."""
+    for measure in (lambda: json_chars(text), lambda: json_size({"a": [text]}), lambda: json_size({text: 1})):
+        with pytest.raises(UnicodeEncodeError):
+            measure()
+
+
+@given(st.recursive(st.none() | ENCODABLE, lambda inner: st.lists(inner) | st.dictionaries(ENCODABLE, inner)))
+def test_json_size_is_the_length_json_gives(value):
+    """Of any value."""
+    assert json_size(value) == len(json.dumps(value, ensure_ascii=False))
 
 
 @given(VALUES)

@@ -1,0 +1,42 @@
+"""The form of a format, and pieces of the formats whose `content` is a string or blocks with a type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from histories.turns import Call, Message, Turn
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a format is written; a format is one module with one of these and a line in the registry."""
+
+    turn: Callable[[Turn, int, list[str]], Iterable[Message]]
+    """Write a turn, its number, and the ids of its calls."""
+    result: Callable[[Call, str, str], Message]
+    """Write the result of a call, its id and its name (see `name_of`), that comes later, in a message of its own."""
+    changed: Callable[[Message, str], Message]
+    """Return a message with a text added; the one that is given stays as it is."""
+    by_model: Callable[[Message], bool]
+    """Say whether the model wrote a message."""
+    system: bool = True
+    """System messages stand in the list."""
+
+
+def block(text: str) -> Message:
+    return {"type": "text", "text": text}
+
+
+def changed_content(message: Message, text: str) -> Message:
+    """Return a message with a text added to its content."""
+    content = message.get("content")
+    added = [*content, block(text)] if isinstance(content, list) else f"{content or ''}{text}"
+    return {**message, "content": added}
+
+
+def by_assistant(message: Message) -> bool:
+    """Say whether the role of a message is the assistant's."""
+    return message.get("role") == "assistant"
