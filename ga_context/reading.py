@@ -15,8 +15,10 @@ from ga_context.text.size import json_text
 
 
 def as_list(messages: Any) -> list[Message]:
-    """Return the caller's list, copied; anything but a list or tuple is refused."""
-    if isinstance(messages, list | tuple):
+    """Return the caller's list, or a tuple as one; anything else is refused."""
+    if isinstance(messages, list):
+        return messages
+    if isinstance(messages, tuple):
         return list(messages)
     raise InvalidMessages(f"must be a list of messages; got {type(messages).__name__}")
 

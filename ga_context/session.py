@@ -184,7 +184,7 @@ class ContextSession:
         if self._noted is not None:
             state.mark(key_info=self._noted)
             self._noted = None
-        state.given = messages if found.from_view else None
+        state.given = list(messages) if found.from_view else None
         state.given_rows, state.given_base = found.start, turn.first_new
         turn.actions.extend(notes)
         state.mark(budget=budget, shrink=state.marks.shrink * (shrink or 1))

@@ -22,6 +22,7 @@ _URI = (
 _BASE64 = re.compile(_RUN, re.ASCII)
 _DATA = re.compile(f"{_URI}|{_RUN}", re.ASCII)
 _RUN_LEAST = 200
+_RUN_BLOCK = _RUN_LEAST // 2
 _NEAR_CHARS = 256  # a run that reaches into what stays shows this much of itself near it
 _RUN_CHARS = bytes([120 if chr(code).isalnum() or chr(code) in "_+/-" else 32 for code in range(128)]) + b" " * 128
 _BASE64_HAS = [re.compile(kind) for kind in ("[A-Z]", "[a-z]", "[0-9]")]
@@ -151,10 +152,15 @@ def _holds_data(text: str, start: int, end: int, limit: int) -> bool:
     """Return whether data may stand in what stays of the text, or is so long that all else would stay without it."""
     near = limit + _NEAR_CHARS
     parts = [(start, end)] if end - start <= 2 * near else [(start, start + near), (end - near, end)]
-    for first, last in parts:
-        part = text[first:last]
-        if "data:" in part or b"x" * _RUN_LEAST in part.encode("ascii", "replace").translate(_RUN_CHARS):
-            return True
+    return any([text.find("data:", *part) >= 0 or _holds_run(text, *part) for part in parts])
+
+
+def _holds_run(text: str, start: int, end: int) -> bool:
+    """Return whether a run of base64 characters may stand in a part of the text."""
+    for at in range(start, end - _RUN_BLOCK + 1, _RUN_BLOCK):
+        block = text[at : at + _RUN_BLOCK]
+        if " " not in block and "\n" not in block:  # a run fills such a block, wherever it begins
+            return b"x" * _RUN_LEAST in text[start:end].encode("ascii", "replace").translate(_RUN_CHARS)
     return False
 
 
