@@ -69,12 +69,14 @@ class Evict(NamedTuple):
     blocks: tuple[tuple[int, int], ...]
     """(row, block) of each."""
     reason: str
+    stage: Stage = "evict"
 
 
 class Pass(NamedTuple):
     """Set the mark of a pass."""
 
     border: int
+    stage: Stage = "compact"
 
 
 Edit = CutTexts | Swap | Insert | Evict | Pass
@@ -120,14 +122,10 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
             continue
         _change(state, turn, edit, rebuilt)
     if rebuilt or inserted:
-        stage = _stage(edits)
+        stage = edits[0].stage
         cause: Cause = "shrink" if turn.shrunk else CAUSES[stage]
-        valid = stage == "anchor" or all([isinstance(edit, CutTexts | Pass) for edit in edits])
+        valid = stage == "anchor" or all([isinstance(edit, (CutTexts, Pass)) for edit in edits])
         _rebuild(state, rebuilt, inserted, cause, valid)
-
-
-def _stage(edits: Sequence[Edit]) -> Stage:
-    return next("evict" if isinstance(edit, Evict) else edit.stage for edit in edits if not isinstance(edit, Pass))
 
 
 def _change(

@@ -76,17 +76,14 @@ def anchor_text(state: State, turn: Turn) -> str | None:
         if len(key_info) > room:
             key_info = _shortened(key_info, room, state, names if state.fmt.tagged else ())
         room -= len(key_info)
-    lines = [line.text for line in recent]
-    if "<" in "".join(lines):
-        lines = [_plain(line, names) for line in lines]
-    history = _newest_that_fit(lines, room - len("\n<history>\n</history>"))
-    room -= sum(map(len, history)) + len(history) + len("\n<history>\n</history>")
-    room -= len("\n<earlier_context>\n</earlier_context>")
-    earlier = _newest_that_fit([_plain(line, names) for line in earlier], room) if earlier else []
+    history = _newest_that_fit([line.text for line in recent], room - len("\n<history>\n</history>"), names)
     parts = [TITLE]
-    for tag, lines in (("earlier_context", earlier), ("history", history)):
-        if lines:
-            parts.append("\n".join([f"<{tag}>", *lines, f"</{tag}>"]))
+    if earlier:
+        room -= len(history) + len("\n\n<history>\n</history>\n<earlier_context>\n</earlier_context>")
+        earlier_lines = _newest_that_fit(earlier, room, names)
+        parts += [f"<earlier_context>\n{earlier_lines}\n</earlier_context>"] if earlier_lines else []
+    if history:
+        parts.append(f"<history>\n{history}\n</history>")
     parts.append(number)
     if key_info:
         parts.append(f"<key_info>\n{key_info}\n</key_info>")
@@ -115,14 +112,19 @@ def _last_turns(lines: Sequence[Line], turns: int) -> tuple[list[Line], int]:
     return list(lines[start:]), start
 
 
-def _newest_that_fit(lines: list[str], room: int) -> list[str]:
-    if sum(map(len, lines)) + len(lines) <= room:
-        return lines
+def _newest_that_fit(lines: list[str], room: int, names: Sequence[str]) -> str:
+    """Return the newest lines, each with its line end in the room, and no listed tag in them."""
+    text = "\n".join(lines)
+    if "<" in text:
+        lines = [_plain(line, names) for line in lines]
+        text = "\n".join(lines)
+    if len(text) + 1 <= room:
+        return text
     start = len(lines)
     while start > 0 and len(lines[start - 1]) + 1 <= room:
         start -= 1
         room -= len(lines[start]) + 1
-    return lines[start:]
+    return "\n".join(lines[start:])
 
 
 def _earlier(lines: Sequence[Line], most: int) -> list[str]:

@@ -302,7 +302,7 @@ def leaves(value: Any) -> Iterator[tuple[Path, str]]:
             yield path, item
         elif len(path) >= DEPTH_LIMIT:
             continue
-        elif isinstance(item, Mapping):
+        elif isinstance(item, dict):
             stack.extend([((*path, key), child) for key, child in reversed(list(item.items()))])
         elif isinstance(item, list):
             stack.extend([((*path, i), item[i]) for i in range(len(item) - 1, -1, -1)])

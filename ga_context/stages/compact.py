@@ -78,7 +78,8 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
     if block.kind == "reasoning" and _is_sealed(state, index, block):
         drop = Swap(index, place, None, "compact", "old signed reasoning, left out whole", json_text(block.base))
         return [drop] if settings.drop_reasoning else []
-    if block.kind in ("text", "call") and block.size <= settings.window_chars and not _may_fold(state, turn, block):
+    short = block.kind in ("text", "call") and block.size <= settings.window_chars
+    if short and not (fmt.tagged and _holds_anchor(state, turn, block)):
         return []
     edits: list[Edit] = []
     if block.note is not None and (cut := folded(block.note, settings.anchor_tags)) is not None:
@@ -98,10 +99,10 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
     return edits
 
 
-def _may_fold(state: State, turn: Turn, block: Block) -> bool:
-    """Return whether a short text may hold an anchor, as in the text format any string may."""
-    names = turn.config.compact.anchor_tags if state.fmt.tagged else ()
-    return any([f"</{name}>" in text for _, text in state.fmt.texts(block) for name in names]) or block.note is not None
+def _holds_anchor(state: State, turn: Turn, block: Block) -> bool:
+    """Return whether an anchor may stand in a text, as in the text format it does."""
+    names = turn.config.compact.anchor_tags
+    return block.note is not None or any([f"</{name}>" in text for _, text in state.fmt.texts(block) for name in names])
 
 
 def _is_sealed(state: State, index: int, block: Block) -> bool:

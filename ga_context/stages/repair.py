@@ -14,6 +14,9 @@ MISSING_RESULT = "[no result: this call was never answered]"
 FIRST_USER = "[the conversation starts with the assistant]"
 EMPTY_LIST = "[the messages so far hold no text]"
 
+MENDED = ("text", "call", "result")
+"""Kinds of blocks that a provider may refuse for what they hold."""
+
 MAX_CACHE_MARKERS = 4
 """A fifth ``cache_control`` is refused (spec 6)."""
 
@@ -33,7 +36,8 @@ def repair(state: State, turn: Turn) -> list[Edit]:
             edits.extend([_dropped(state, index, place, "nothing in it") for place in range(len(row.blocks))])
             continue
         for place, block in enumerate(row.blocks):
-            edits.extend(_mended(state, index, place, block))
+            if block.kind in MENDED:
+                edits.extend(_mended(state, index, place, block))
         if row.side == "assistant":
             edits.extend(_missing(state, index, row))
     if state.rows[-1].side == "assistant":
@@ -91,15 +95,14 @@ def _dropped(state: State, index: int, place: int, reason: str) -> Swap:
 
 def _mended(state: State, index: int, place: int, block: Block) -> list[Edit]:
     """Propose what one block needs: told, mended, or left out for being blank."""
-    kind = block.kind
-    if kind == "text":
+    if block.kind == "text":
         return [_dropped(state, index, place, "blank text")] if state.fmt.is_blank(block) else []
-    if kind == "result" and block.id is None:
+    if block.kind == "result" and block.id is None:
         return tell(state, index, place)
-    if kind in ("call", "result") and (new := state.fmt.mend(block)) is not None:
-        reason = "arguments that are not a JSON object" if kind == "call" else "blank texts in a result"
-        return [_swap(state, index, place, new, reason)]
-    return []
+    if (new := state.fmt.mend(block)) is None:
+        return []
+    reason = "arguments that are not a JSON object" if block.kind == "call" else "blank texts in a result"
+    return [_swap(state, index, place, new, reason)]
 
 
 def _missing(state: State, index: int, row: Row) -> list[Edit]:
