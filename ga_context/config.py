@@ -20,6 +20,7 @@ from ga_context.sections import (
     BudgetConfig,
     CompactConfig,
     EvictConfig,
+    FormatsConfig,
     Section,
     ToolEntry,
     Window,
@@ -36,6 +37,7 @@ __all__ = [
     "CompactConfig",
     "ContextConfig",
     "EvictConfig",
+    "FormatsConfig",
     "Origin",
     "ToolEntry",
     "ToolLimits",
@@ -84,6 +86,7 @@ GENERIC_AGENT: dict[str, dict[str, Any]] = {
         "placement": "user_message",
         "lifetime": "persistent",
     },
+    "formats": {"text": {"schema_every_turns": 10, "schema_every_chars": 27_000}},
 }
 
 Entry = Annotated[ToolEntry, BeforeValidator(as_entry, json_schema_input_type=Window | ToolEntry)]
@@ -117,6 +120,8 @@ class ContextConfig(Section):
     """Stage 3, the eviction of the oldest messages."""
     anchor: AnchorConfig = AnchorConfig()
     """Stage 4, the working-memory anchor."""
+    formats: FormatsConfig = FormatsConfig()
+    """What only one wire format knows, a table each."""
 
     def __init__(self, **sections: Any) -> None:
         if "tools" in sections:
@@ -135,7 +140,7 @@ class ContextConfig(Section):
             raise ConfigError("`tools.*.limit` must be 100 or more, since every other tool falls back on it; got None")
 
     def __hash__(self) -> int:
-        return hash((self.budget, frozenset(self.tools.items()), self.compact, self.evict, self.anchor))
+        return hash((self.budget, frozenset(self.tools.items()), self.compact, self.evict, self.anchor, self.formats))
 
     @classmethod
     def model_validate(cls, obj: Any, **_: Any) -> Self:

@@ -135,10 +135,30 @@ class AnchorConfig(Section):
     """Whether old blocks stay where they were sent (report) or only the newest view has one (spec 4.4)."""
 
 
+class TextConfig(Section):
+    """The text protocol: when the tool definitions go out in full, and not as a line that reminds of them."""
+
+    schema_every_turns: Interval = 10
+    """Turns from one full text to the next, 1 or more; 1 shows it each turn (spec 4.5: every 10). None, in TOML
+    "never": not by turns."""
+    schema_every_chars: Positive = 27_000
+    """Characters of new messages, as sent; when more have gone by, the full text comes back (spec 4.5: 27,000)."""
+
+
+class FormatsConfig(Section):
+    """What only one wire format knows (spec 6)."""
+
+    text: TextConfig = TextConfig()
+    """The text protocol."""
+
+
 SECTIONS: dict[str, type[BaseModel]] = {
     "budget": BudgetConfig,
     "tools": ToolEntry,
     "compact": CompactConfig,
     "evict": EvictConfig,
     "anchor": AnchorConfig,
+    "formats": FormatsConfig,
 }
+NESTED = ("tools", "formats")
+"""Sections whose keys stand one level further down: of each tool, of each format."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
-from ga_context import checkpoint, formats
+from ga_context import checkpoint, formats, schema
 from ga_context.archive import MemoryArchive
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
@@ -52,7 +52,7 @@ class ContextSession:
         self._lock = threading.RLock()
         self._handed: dict[int, tuple[Message, str]] | None = {} if check_mutation else None
         self._state = self._fresh(format, MemoryArchive())
-        self._beside: tuple[Any, Any, int] = (None, None, 0)
+        self._beside = schema.Beside()
         self._noted: str | None = None
 
     def _fresh(self, name: str | None, archive: MemoryArchive) -> State:
@@ -84,7 +84,8 @@ class ContextSession:
             messages: the whole list so far: the raw history, or the last returned list with new messages behind it.
                 Never changed; do not edit a message once it was handed over.
             system: the system prompt that is sent beside the list; its characters come off the budget.
-            tools: the tool definitions that are sent beside the list; likewise.
+            tools: the tool definitions that are sent beside the list, in any form that is JSON, or as a string;
+                likewise. For a text protocol, show the model what ``request()`` makes of them.
             cache_control: must be False: markers are the caller's own.
             shrink: a share of the budget, between 0 and 1, after a provider's "prompt too long"; the smaller budget
                 is kept for the turns that follow.
@@ -99,12 +100,17 @@ class ContextSession:
         if cache_control:
             raise ConfigError("`cache_control=True` is not known: this version places no markers; put them yourself")
         with self._lock:
-            return self._prepare(as_list(messages), self._beside_chars(system, tools), shrink)
+            beside = schema.measured(system, tools, self._beside, self._state)
+            return self._prepare(as_list(messages), beside, shrink)
 
     def request(self) -> dict[str, Any]:
-        """Return what to send for the last prepared turn: messages, and system and tools as they were handed over."""
-        system, tools, _ = self._beside
-        return {"messages": list(self._state.view), "system": system, "tools": tools}
+        """Return what to send for the last prepared turn: messages, system and tools, the latter as handed over.
+
+        In the text format, while they stay the same, a line of text comes out for the tools most of the time
+        (``formats.text``). A provider's tool API gets them in full each turn.
+        """
+        tools = schema.shown(self._state, self._beside)
+        return {"messages": list(self._state.view), "system": self._beside.system, "tools": tools}
 
     def tool_output(self, tool: str, text: str) -> str:
         """Return a tool's output cut to the tool's limit, for a tool handler; ``prepare`` does the same by itself."""
@@ -157,20 +163,22 @@ class ContextSession:
 
     # -- one turn -------------------------------------------------------------------------------------------------
 
-    def _prepare(self, messages: list[Message], beside: int, shrink: float | None) -> list[Message]:
+    def _prepare(self, messages: list[Message], beside: schema.Beside, shrink: float | None) -> list[Message]:
         if shrink is not None and not 0 < shrink < 1:
             raise ConfigError(f"`shrink` must be between 0 and 1, a share of the budget; got {shrink!r}")
         self._check_mutation(self._state.view)
         self._check_mutation(messages)
         checkpoint.adopt(self._state, messages)
         state, before = self._decided(messages), self._state.view
-        budget = int(self.config.budget_chars(beside) * state.marks.shrink * (shrink or 1))
+        budget = int(self.config.budget_chars(beside.chars) * state.marks.shrink * (shrink or 1))
         if budget <= 0:
-            raise BudgetExceeded(0, budget, [("system and tools", beside)])
+            raise BudgetExceeded(0, budget, [("system and tools", beside.chars)])
         found = match(state, messages)
         incoming, notes = read_all(state.fmt, state.archive, messages, found.start, state.marks.messages)
         turn = Turn(1 + state.marks.responses, self.config, budget, state.marks.messages, shrunk=shrink is not None)
+        self._beside = beside
         if not (incoming or found.changed or self._noted is not None) and budget == state.marks.budget:
+            schema.decide(state, turn, incoming, beside)
             check(state, turn, self.report)
             return list(state.view)
         before = list(before)
@@ -189,6 +197,7 @@ class ContextSession:
         turn.actions.extend(notes)
         state.mark(budget=budget, shrink=state.marks.shrink * (shrink or 1))
         report = advance(state, turn, incoming, self._stages, before)
+        schema.decide(state, turn, incoming, beside)
         state.snapshots.append(state.snapshot())
         self.reports.append(report)
         self._check_mutation(state.view)
@@ -206,15 +215,6 @@ class ContextSession:
         fresh = self._fresh(name, state.archive)
         fresh.mark(key_info=state.marks.key_info, shrink=state.marks.shrink)
         return fresh
-
-    def _beside_chars(self, system: Any, tools: Any) -> int:
-        """Return the characters of system and tools as JSON; measured again only when they changed."""
-        known_system, known_tools, chars = self._beside
-        if system is known_system and tools is known_tools:
-            return chars
-        chars = sum([len(json_text(part)) for part in (system, tools) if part is not None])
-        self._beside = (system, tools, chars)
-        return chars
 
     def _check_mutation(self, messages: list[Message]) -> None:
         """Refuse a message that is another than when it was handed over, though the same object."""

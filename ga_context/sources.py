@@ -13,10 +13,14 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ga_context.errors import ConfigError
-from ga_context.sections import SECTIONS, ToolEntry, as_entry
+from ga_context.sections import NESTED, SECTIONS, FormatsConfig, ToolEntry, as_entry
 
 # How an error message puts None, where it means more than "not set".
-NONE_MEANS = {"interval": "None for never", "chars": "None for `chars_per_token` times `window_tokens`"}
+NONE_MEANS = {
+    "interval": "None for never",
+    "schema_every_turns": "None for never",
+    "chars": "None for `chars_per_token` times `window_tokens`",
+}
 
 
 def parse_set(text: str) -> dict[str, Any]:
@@ -26,7 +30,10 @@ def parse_set(text: str) -> dict[str, Any]:
     if not (equals and dot and key):
         raise ConfigError(f"a setting is written `section.key=value`, as in `compact.interval=7`; got {shown(text)}")
     if section != "tools":
-        return {section: {key: _literal(value.strip())}}
+        table = _literal(value.strip())
+        for name in reversed(key.split(".")):
+            table = {name: table}
+        return {section: table}
     # A tool's name may hold dots itself, so only a last part that is a field counts as one.
     name, _, field = key.rpartition(".")
     fields = _keys(ToolEntry)
@@ -68,15 +75,17 @@ def tables(sections: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(section: Any) -> Any:
-    return section.model_dump(exclude_unset=True) if isinstance(section, BaseModel) else section
+    if isinstance(section, BaseModel):
+        return section.model_dump(exclude_unset=True)
+    return {key: _table(value) for key, value in section.items()} if isinstance(section, Mapping) else section
 
 
 def flat(sections: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield each dotted key with its value."""
     for section, keys in sections.items():
         for key, value in keys.items():
-            if section == "tools":
-                yield from ((f"tools.{key}.{field}", one) for field, one in value.items())
+            if section in NESTED:
+                yield from ((f"{section}.{key}.{field}", one) for field, one in value.items())
             else:
                 yield f"{section}.{key}", value
 
@@ -113,28 +122,36 @@ def _keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
+def _keys_in(*parents: str) -> dict[str, FieldInfo]:
+    """Return the keys of a section, or of a table in it."""
+    if parents[0] == "formats" and len(parents) > 1:
+        return _keys(type(getattr(FormatsConfig(), parents[1])))
+    return _keys(SECTIONS[parents[0]])
+
+
 def sentence(kind: str, loc: tuple[int | str, ...], given: Any) -> str:
     """Say what is wrong at a place, what is allowed there, and the nearest known key."""
-    depth = 3 if loc[0] == "tools" else 2  # tools.<name>.<key>, or <section>.<key>
+    depth = 3 if loc[0] in NESTED else 2  # tools.<name>.<key>, or <section>.<key>
     path = ".".join(map(str, loc[:depth]))
     if kind in ("extra_forbidden", "invalid_key"):
         return f"`{path}` is not a key; {_nearest(loc)}"
-    keys = _keys(SECTIONS[str(loc[0])])
+    keys = _keys_in(*map(str, loc[: depth - 1]))
     if len(loc) >= depth:
         key = str(loc[depth - 1])
         return f"`{path}` must be {_allowed(key, keys[key], kind)}; got {shown(given)}"
     if loc == ("tools",):
         return f"`tools` must be a table of tool names or globs; got {shown(given)}"
-    number = "a number of characters or " if depth == 3 else ""
+    number = "a number of characters or " if loc[0] == "tools" else ""
     return f"`{path}` must be {number}a table of keys ({', '.join(keys)}); got {shown(given)}"
 
 
 def _nearest(loc: tuple[int | str, ...]) -> str:
     *parents, leaf = map(str, loc)
-    siblings = list(_keys(SECTIONS[parents[0]]) if parents else SECTIONS)
+    siblings = list(_keys_in(*parents) if parents else SECTIONS)
     if near := difflib.get_close_matches(leaf, siblings, 1):
         return f"did you mean `{'.'.join([*parents, near[0]])}`?"
-    elsewhere = {key: f"{name}.{key}" for name, model in SECTIONS.items() if name != "tools" for key in _keys(model)}
+    homes = [(name,) for name in SECTIONS if name not in NESTED] + [("formats", name) for name in _keys_in("formats")]
+    elsewhere = {key: ".".join([*home, key]) for home in homes for key in _keys_in(*home)}
     if near := difflib.get_close_matches(leaf, elsewhere, 1, 0.8):
         return f"did you mean `{elsewhere[near[0]]}`?"
     return f"allowed here: {', '.join(siblings)}"

@@ -46,6 +46,12 @@ class Marks:
     """B of the last turn."""
     shrink: float = 1.0
     """Share of B that is left after refusals by the provider."""
+    schema: str = ""
+    """Digest of the tool definitions of the last turn (text format)."""
+    schema_turn: int = 0
+    """The turn that showed them in full last."""
+    schema_chars: int = 0
+    """Characters of messages that were sent for the first time since."""
 
     def copy(self) -> Marks:
         """Return equal marks that can be advanced apart."""

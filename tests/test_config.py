@@ -30,6 +30,7 @@ from ga_context.errors import ConfigError
 BUDGET_KEYS = (
     "window_tokens, chars_per_token, chars, evict_to, min_messages, reserve_tokens, on_exceeded, payload_chars, weights"
 )
+SECTION_NAMES = "budget, tools, compact, evict, anchor, formats"
 TOOL_KEYS = "limit, line_limit, html_limit, spill, json, per_turn_limit"
 
 
@@ -75,6 +76,7 @@ THE_REPORT: dict[str, dict[str, Any]] = {
         "placement": "user_message",
         "lifetime": "persistent",
     },
+    "formats": {"text": {"schema_every_turns": 10, "schema_every_chars": 27_000}},
 }
 
 
@@ -322,6 +324,16 @@ def test_no_pass_by_turns(interval: Any) -> None:
             {"tools": {"*": {"limit": None}}},
             "`tools.*.limit` must be 100 or more, since every other tool falls back on it; got None",
         ),
+        ({"formats": 5}, "`formats` must be a table of keys (text); got 5"),
+        ({"formats": {"text": 5}}, "`formats.text` must be a table of keys (schema_every_turns, schema_every_chars)"),
+        (
+            {"formats": {"text": {"schema_every_turns": 0}}},
+            "`formats.text.schema_every_turns` must be 1 or more, or None for never; got 0",
+        ),
+        (
+            {"formats": {"text": {"schema_every_chars": 0.5}}},
+            "`formats.text.schema_every_chars` must be a whole number, 1 or more; got 0.5",
+        ),
     ],
 )
 def test_a_wrong_value_names_key_and_allowed_values(sections: dict[str, Any], sentence: str) -> None:
@@ -342,7 +354,16 @@ def test_a_wrong_value_names_key_and_allowed_values(sections: dict[str, Any], se
         ({"tools": {"x": {"json_mode": "text"}}}, "`tools.x.json_mode` is not a key; did you mean `tools.x.json`?"),
         ({"budget": {"family": "o200k"}}, f"`budget.family` is not a key; allowed here: {BUDGET_KEYS}"),
         ({"evict": {5: 1}}, "`evict.5` is not a key; allowed here: keep_first, unit"),
-        ({"formats": {}}, "`formats` is not a key; allowed here: budget, tools, compact, evict, anchor"),
+        ({"archives": {}}, f"`archives` is not a key; allowed here: {SECTION_NAMES}"),
+        ({"formats": {"texts": {}}}, "`formats.texts` is not a key; did you mean `formats.text`?"),
+        (
+            {"formats": {"text": {"schema_every_turn": 5}}},
+            "`formats.text.schema_every_turn` is not a key; did you mean `formats.text.schema_every_turns`?",
+        ),
+        (
+            {"formats": {"schema_every_chars": 5}},
+            "`formats.schema_every_chars` is not a key; did you mean `formats.text.schema_every_chars`?",
+        ),
     ],
 )
 def test_an_unknown_key_names_the_nearest_known_one(sections: dict[str, Any], sentence: str) -> None:
@@ -455,7 +476,7 @@ def test_load_what_is_no_text(tmp_path: Path, content: bytes) -> None:
         ("compact.interval = 0", "`compact.interval` must be 1 or more, or None for never; got 0"),
         (
             "tool.ga_context = 5",
-            "a configuration is a table of sections (budget, tools, compact, evict, anchor); got 5",
+            f"a configuration is a table of sections ({SECTION_NAMES}); got 5",
         ),
     ],
 )
@@ -484,6 +505,7 @@ def test_load_wrong_values_names_the_file(tmp_path: Path, content: str, sentence
         ('anchor.placement="off"', {"anchor": {"placement": "off"}}),
         ("anchor.placement=a=b", {"anchor": {"placement": "a=b"}}),
         ("anchor.placement=1\nx = 2", {"anchor": {"placement": "1\nx = 2"}}),
+        ("formats.text.schema_every_turns=5", {"formats": {"text": {"schema_every_turns": 5}}}),
         ("tools.bash=500", {"tools": {"bash": 500}}),
         ("tools.mcp__*.limit=500", {"tools": {"mcp__*": {"limit": 500}}}),
         ("tools.web.run.json=text", {"tools": {"web.run": {"json": "text"}}}),
@@ -537,7 +559,7 @@ def test_every_key_has_a_row() -> None:
     """All keys of all sections, and what is set of each tool."""
     config, rows = layered()
     assert config == ContextConfig()
-    assert len(rows) == 9 + 8 + 7 + 2 + 6
+    assert len(rows) == 9 + 8 + 7 + 2 + 6 + 2
     assert rows[0] == Origin("budget.window_tokens", 30_000, "default")
     assert Origin("budget.chars", None, "default") in rows
     assert [row.key for row in rows if row.key.startswith("tools.")] == [
@@ -590,6 +612,8 @@ def test_every_key_is_described_in_the_schema() -> None:
         "BudgetConfig",
         "CompactConfig",
         "EvictConfig",
+        "FormatsConfig",
+        "TextConfig",
         "ToolEntry",
     ]
     for model in models:

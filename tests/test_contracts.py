@@ -27,7 +27,7 @@ LAYERS = (
     ("sections", "sources", "config", "model"),
     ("archive", "formats", "report"),
     ("state",),
-    ("closure", "edits", "ledger", "matching", "memory", "reading"),
+    ("closure", "edits", "ledger", "matching", "memory", "reading", "schema"),
     ("stages",),
     ("pipeline", "checkpoint"),
     ("session",),
@@ -42,6 +42,7 @@ BESIDE = {
     ("config", "sources"),
     ("sources", "sections"),
     ("memory", "edits"),
+    ("schema", "edits"),
 }
 """(importer, imported) within one layer."""
 

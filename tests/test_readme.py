@@ -28,12 +28,14 @@ from oracle import faults
 import ga_context
 from ga_context import ContextConfig, ContextSession, size
 from ga_context.cli import main
+from ga_context.sources import flat
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ga_context"
 README = (ROOT / "README.md").read_text("utf-8")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
+TEXT_LOOP = "The loop with a text protocol"
 NOTES = "done: the parser\nopen: the report\n"
 PROVIDER_CHARS = 10_000
 """What the stand-in for a provider takes; the longest view in the README is larger."""
@@ -363,6 +365,15 @@ def test_the_loop_is_ten_lines_or_so(format: str) -> None:
     assert len(loop.partition("while True:\n")[2].splitlines()) <= 10
 
 
+def test_the_text_loop_is_a_whole_agent_in_sixty_lines() -> None:
+    run = read_section(TEXT_LOOP)
+    (loop,) = [block for block in blocks() if block.section == TEXT_LOOP and block.kind == "python"]
+    assert len(loop.text.splitlines()) <= 60
+    assert run.names["messages"][-3]["content"].startswith("<tool_use>")
+    assert run.names["messages"][-2]["content"] == f"<tool_result>{NOTES}</tool_result>"
+    assert faults(run.names["request"]["messages"], "text") == []
+
+
 def test_the_tool_of_the_readme_writes_key_info(sdks: None) -> None:
     schema = read_section("Reading the report").names["parsed"]
     assert set(schema["input_schema"]["required"]) <= set(schema["input_schema"]["properties"])
@@ -393,16 +404,7 @@ def value(cell: str) -> Any:
 
 def test_the_table_has_every_key_with_its_default() -> None:
     sections = {**ContextConfig().to_dict(), "tools": {"*": ContextConfig().to_dict()["tools"]["*"]}}
-    flat = {
-        key: default
-        for section, keys in sections.items()
-        for key, default in (
-            ((f"tools.*.{name}", one) for name, one in keys["*"].items())
-            if section == "tools"
-            else ((f"{section}.{name}", one) for name, one in keys.items())
-        )
-    }
-    assert [(key.strip("`"), value(default)) for key, default, _, _ in rows("key")] == list(flat.items())
+    assert [(key.strip("`"), value(default)) for key, default, _, _ in rows("key")] == list(flat(sections))
 
 
 def test_every_key_is_explained() -> None:

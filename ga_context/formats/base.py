@@ -141,6 +141,14 @@ class Format:
         """Return (tool, input) of each call in a call block."""
         return [(block.tools[0], self.call_input(block))]
 
+    def is_malformed(self, block: Block, tools: Any) -> bool:
+        """Return whether a text of the model's holds a call that cannot be run, given the tool definitions."""
+        return False
+
+    def reminder(self, tools: Any) -> str:
+        """Return the line that stands in for tool definitions where calls are tags in strings."""
+        raise NotImplementedError
+
     def as_result(self, block: Block, tools: tuple[str, ...]) -> Block:
         """Return a block of the user message after calls as their result, where results pair by position."""
         return block

@@ -8,14 +8,16 @@ from typing import Any
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format, parsed
 from ga_context.model import Block, Kind, Message, Path, Side
-from ga_context.text.summary import first_line
-from ga_context.text.tags import pairs
+from ga_context.text.summary import first_line, printable
+from ga_context.text.tags import has_lone, pairs
 
 CALL_TAGS = ("tool_use", "tool_call")
 RESULT_TAGS = ("tool_result",)
 
 NAME_KEYS = ("name", "tool", "tool_name", "function")
 INPUT_KEYS = ("arguments", "input", "parameters", "args")
+SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
+"""Where the definition of a tool has the JSON Schema of its input: OpenAI, Anthropic, MCP."""
 
 
 class TaggedText(Format):
@@ -72,11 +74,41 @@ class TaggedText(Format):
     def calls(self, block: Block) -> list[tuple[str, Any]]:
         return _calls(self.texts(block)[0][1])
 
+    def is_malformed(self, block: Block, tools: Any) -> bool:
+        text = next((text for _, text in self.texts(block)), "")
+        if has_lone(text, CALL_TAGS):
+            return True
+        names = [name for name, _ in _calls(text)] if block.kind == "call" else []
+        known = _definitions(tools) if names else {}
+        return any([not name or (bool(known) and name not in known) for name in names])
+
+    def reminder(self, tools: Any) -> str:
+        """Name each tool with its parameters: where the whole prompt is sent anew each turn, that is all there is."""
+        forms = [f"{name}({', '.join(parameters)})" for name, parameters in _definitions(tools).items()]
+        which = f": {printable(', '.join(forms))}" if forms else ""
+        return f"[tool definitions unchanged{which}; call the tools in the same form as before]"
+
     def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
         return {"role": "user", "content": ""}, self.block(kind, "content", text, ordinal, bare=True)
 
     def _emptied(self, out: Message, place: str) -> None:
         out[place] = ""
+
+
+def _definitions(tools: Any) -> dict[str, list[str]]:
+    """Return the parameters of each tool, what may be left out with a "?"; nothing where one is not to be read."""
+    found: dict[str, list[str]] = {}
+    listed = parsed(tools)
+    for item in listed if isinstance(listed, list | tuple) else [None]:
+        body = item.get("function", item) if isinstance(item, dict) else None
+        if not isinstance(body, dict) or not isinstance(body.get("name"), str):
+            return {}
+        schema: Message = next((body[key] for key in SCHEMA_KEYS if isinstance(body.get(key), dict)), {})
+        properties, required = schema.get("properties"), schema.get("required")
+        names = list(properties) if isinstance(properties, dict) else []
+        needed = required if isinstance(required, list) else []
+        found[body["name"]] = [name if name in needed else f"{name}?" for name in names]
+    return found
 
 
 def _calls(text: str) -> list[tuple[str, Any]]:

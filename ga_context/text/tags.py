@@ -89,6 +89,11 @@ def pairs(text: str, names: Iterable[str]) -> list[Pair]:
     ]
 
 
+def has_lone(text: str, names: Iterable[str]) -> bool:
+    """Return whether a listed tag outside top-level code stands without its partner."""
+    return any([mate < 0 for mate in mates(_outside(find(text, names), text))])
+
+
 def code(text: str, tags: Sequence[Tag], start: int = 0, end: int = sys.maxsize) -> list[Code]:
     """Return the code of a part of `text` that begins where none of its `tags` is open.
 
