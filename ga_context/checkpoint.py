@@ -143,12 +143,16 @@ def load(data: str) -> SavedSession:
     return saved
 
 
-def restored(saved: SavedSession, payload_chars: int) -> State:
+def restored(saved: SavedSession, config: ContextConfig) -> State:
     """Return a state that knows everything but the messages, which the next list brings."""
     archive = MemoryArchive({**saved.archive, **{ref: b64decode(text) for ref, text in saved.binary.items()}})
-    state = State(formats.make(saved.format, payload_chars), archive, decided=saved.decided)
-    state.pending = saved
-    state.mark(key_info=saved.snapshots[-1].marks.key_info)
+    chat = config.formats.openai_chat
+    fmt = formats.make(saved.format, config.budget.payload_chars, alternate=chat.alternate)
+    state = State(fmt, archive, decided=saved.decided)
+    if chat == ContextConfig(**saved.config).formats.openai_chat:  # else the rows that were saved are no longer valid
+        state.pending = saved
+    marks = saved.snapshots[-1].marks
+    state.mark(key_info=marks.key_info, shrink=marks.shrink)
     return state
 
 

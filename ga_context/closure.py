@@ -22,16 +22,16 @@ ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 def place(state: State, incoming: Incoming) -> list[Action]:
     """Put a new raw message into the rows; return what had to be repaired on the way."""
     ordinal = state.marks.messages
-    if not incoming.blocks and state.fmt.is_void(_row(incoming, ordinal)):
+    if not incoming.blocks and incoming.side != "system" and state.fmt.is_void(_row(incoming, ordinal)):
         ref = state.archive.put(json_text(incoming.raw))
         reason = "left out: nothing in it"
         return [Action("repair", reason, ordinal, chars_before=incoming.size, chars_after=0, ref=ref)]
     if incoming.side == "assistant":
         return _place_response(state, incoming, ordinal)
-    if state.fmt.merges:
-        return _place_user(state, incoming, ordinal)
     if incoming.side == "tool":
         return _place_tool(state, incoming, ordinal)
+    if state.fmt.merges and incoming.side == "user":
+        return _place_user(state, incoming, ordinal)
     _append(state, _by_position(state, incoming, ordinal), ordinal)
     return []
 
@@ -48,11 +48,22 @@ def call_row(state: State, call: Call) -> int | None:
 def results_end(state: State, index: int) -> int:
     """Return the index behind the rows that answer the calls in row ``index``."""
     end = index + 1
-    if state.fmt.merges or state.fmt.tagged:
+    if state.fmt.holds_results or state.fmt.tagged:
         return end + (end < len(state.rows) and state.rows[end].has("result"))
     while end < len(state.rows) and state.rows[end].side == "tool" and state.rows[end].blocks[0].id is not None:
         end += 1
     return end
+
+
+def joined(state: State, before: Row, after: Row) -> tuple[Row, list[Action]]:
+    """Return two neighbours of one role as one row, and the record of it; a second one is archived if keys are lost."""
+    if not (lasting := before.lasting):
+        return after, []
+    head, whole = state.fmt.joined_heads(before.head, after.head)
+    ref = None if whole else state.archive.put(json_text(after.head))
+    reason, size = "merged with its neighbour of the same role", after.size
+    action = Action("repair", reason, after.ordinal, chars_before=size, chars_after=size, ref=ref)
+    return state.fmt.row(before.side, head, [*lasting, *after.blocks], before.ordinal), [action]
 
 
 def _append(state: State, incoming: Incoming, ordinal: int) -> None:
@@ -68,12 +79,10 @@ def _row(incoming: Incoming, ordinal: int) -> Row:
 
 
 def _place_response(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
-    blocks, actions = _with_own_ids(state, incoming.blocks, ordinal)
-    last = state.rows[-1] if state.rows else None
-    if state.fmt.merges and last is not None and last.side == "assistant":
-        merged = state.fmt.row("assistant", last.head, [*last.blocks, *blocks], last.ordinal)
-        state.splice(len(state.rows) - 1, len(state.rows), [merged], "merge")
-        return [*actions, _merged(ordinal, incoming.size)]
+    before = _neighbour(state, incoming)
+    blocks, actions = _with_own_ids(state, incoming.blocks, ordinal, before.of("call") if before is not None else ())
+    if before is not None:
+        return [*actions, *_join(state, before, incoming, blocks, ordinal)]
     if actions:
         row = state.fmt.row("assistant", incoming.raw, blocks, ordinal)
         state.append(row)
@@ -82,10 +91,28 @@ def _place_response(state: State, incoming: Incoming, ordinal: int) -> list[Acti
     return actions
 
 
-def _with_own_ids(state: State, blocks: Sequence[Block], ordinal: int) -> tuple[list[Block], list[Action]]:
-    """Enter the calls, each with an id that the provider takes (spec 6: repeated and illegal ids)."""
+def _neighbour(state: State, incoming: Incoming) -> Row | None:
+    """Return the last row where a message of the same role behind it becomes part of it."""
+    last = state.rows[-1] if state.fmt.merges and state.rows else None
+    return last if last is not None and state.fmt.joins(last, incoming.side, incoming.raw) else None
+
+
+def _join(state: State, last: Row, incoming: Incoming, blocks: Sequence[Block], ordinal: int) -> list[Action]:
+    """Make the blocks of a message part of the last row."""
+    row, actions = joined(state, last, _row(incoming._replace(blocks=tuple(blocks)), ordinal))
+    state.splice(len(state.rows) - 1, len(state.rows), [row], "merge")
+    return actions
+
+
+def _with_own_ids(
+    state: State, blocks: Sequence[Block], ordinal: int, before: Sequence[Block]
+) -> tuple[list[Block], list[Action]]:
+    """Enter the calls, each with an id that the provider takes (spec 6: repeated and illegal ids).
+
+    ``before`` are the calls that stand in the same message already.
+    """
     fmt, out, actions = state.fmt, list(blocks), []
-    taken = state.used if fmt.unique_in_request else {}
+    taken = state.used if fmt.unique_in_request else {call.id or "": 1 for call in before}
     for i, block in enumerate(blocks):
         if block.kind != "call" or block.id is None:
             continue
@@ -185,12 +212,8 @@ def _add_rest(state: State, incoming: Incoming, blocks: Sequence[Block], ordinal
     """Add what is left of a user message, as a row or to the user row before it."""
     if not blocks:
         return []
-    last = state.rows[-1] if state.rows else None
-    if last is not None and last.side == "user":
-        old = [block for block in last.blocks if not (block.ours and block.kind == "text")]
-        merged = state.fmt.row("user", last.head, [*old, *blocks], last.ordinal)
-        state.splice(len(state.rows) - 1, len(state.rows), [merged], "merge")
-        return [_merged(ordinal, incoming.size)]
+    if (before := _neighbour(state, incoming)) is not None:
+        return _join(state, before, incoming, blocks, ordinal)
     if whole:
         _append(state, incoming._replace(blocks=tuple(blocks)), ordinal)
     else:
@@ -200,13 +223,16 @@ def _add_rest(state: State, incoming: Incoming, blocks: Sequence[Block], ordinal
 
 
 def _paired(state: State, result: Block, ordinal: int) -> tuple[Block, int | None]:
-    """Return the result as the answer to its call, and the row of that call; id None and None for an orphan."""
+    """Return the result as the answer to its call, and the row of that call; id None and None for an orphan.
+
+    An orphan keeps the name of its tool: a call that was evicted or has its result already may show the same id.
+    """
     call = state.answer(result.id, ordinal) if result.id is not None else None
     index = call_row(state, call) if call is not None else None
     if call is None or index is None:
         if call is not None:
             state.pairs.pop()
-        return result._replace(id=None), None
+        return result._replace(id=None, tools=state.named.get(result.id or "", result.tools)), None
     if call.id != result.id:
         result = state.fmt.rename(result, call.id)
     return result._replace(tools=call.tools), index
@@ -233,7 +259,3 @@ def _stands_in(block: Block, result: Block) -> bool:
 def _repaired(reason: str, block: Block, before: int) -> Action:
     part = str(block.position)
     return Action("repair", reason, block.ordinal, part=part, chars_before=before, chars_after=block.size)
-
-
-def _merged(ordinal: int, size: int) -> Action:
-    return Action("repair", "merged with its neighbour of the same role", ordinal, chars_before=size, chars_after=size)

@@ -86,7 +86,7 @@ GENERIC_AGENT: dict[str, dict[str, Any]] = {
         "placement": "user_message",
         "lifetime": "persistent",
     },
-    "formats": {"text": {"schema_every_turns": 10, "schema_every_chars": 27_000}},
+    "formats": {"openai_chat": {"alternate": False}, "text": {"schema_every_turns": 10, "schema_every_chars": 27_000}},
 }
 
 Entry = Annotated[ToolEntry, BeforeValidator(as_entry, json_schema_input_type=Window | ToolEntry)]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ga_context.closure import joined
 from ga_context.config import ContextConfig
 from ga_context.model import Block, Cause, Message, Path, Row, Side
 from ga_context.report import Action, Stage
@@ -125,7 +126,7 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
         stage = edits[0].stage
         cause: Cause = "shrink" if turn.shrunk else CAUSES[stage]
         valid = stage == "anchor" or all([isinstance(edit, (CutTexts, Pass)) for edit in edits])
-        _rebuild(state, rebuilt, inserted, cause, valid)
+        _rebuild(state, turn, rebuilt, inserted, cause, valid)
 
 
 def _change(
@@ -228,7 +229,12 @@ def payload_bytes(data: str) -> str | bytes:
 
 
 def _rebuild(
-    state: State, rebuilt: dict[int, list[list[Block]]], inserted: dict[int, list[Row]], cause: Cause, valid: bool
+    state: State,
+    turn: Turn,
+    rebuilt: dict[int, list[list[Block]]],
+    inserted: dict[int, list[Row]],
+    cause: Cause,
+    valid: bool,
 ) -> None:
     """Put the changed rows in place of the old; rows left with nothing go, neighbours of one role become one."""
     touched = [*rebuilt, *inserted]
@@ -250,11 +256,11 @@ def _rebuild(
     if stop not in range(start, stop):
         made.extend(inserted.get(stop, ()))
     if state.fmt.merges and not valid:
-        start, stop, made = _merged(state, start, stop, made)
+        start, stop, made = _merged(state, turn, start, stop, made)
     state.splice(start, stop, made, cause, valid)
 
 
-def _merged(state: State, start: int, stop: int, rows: list[Row]) -> tuple[int, int, list[Row]]:
+def _merged(state: State, turn: Turn, start: int, stop: int, rows: list[Row]) -> tuple[int, int, list[Row]]:
     """Join neighbours of one role, the rows beside the changed ones included."""
     if start > 0:
         start -= 1
@@ -264,10 +270,9 @@ def _merged(state: State, start: int, stop: int, rows: list[Row]) -> tuple[int, 
         stop += 1
     out: list[Row] = []
     for row in rows:
-        if out and out[-1].side == row.side:
-            before = [block for block in out[-1].blocks if not (block.ours and block.kind == "text")]
-            joined = [*before, *row.blocks]
-            out[-1] = state.fmt.row(row.side, out[-1].head, joined, out[-1].ordinal) if before else row
+        if out and state.fmt.joins(out[-1], row.side, row.head):
+            out[-1], actions = joined(state, out[-1], row)
+            turn.actions.extend(actions)
         else:
             out.append(row)
     return start, stop, out

@@ -155,7 +155,7 @@ def note_place(state: State, turn: Turn) -> tuple[int, int] | None:
     if index is None:
         return None
     row = state.rows[index]
-    if turn.config.anchor.placement == "tool_result" and row.has("result"):
+    if (turn.config.anchor.placement == "tool_result" or state.fmt.tool_rows) and row.has("result"):
         kinds: tuple[str, ...] = ("result",)
     elif state.fmt.tagged:
         kinds = ("result", "text")
@@ -187,6 +187,7 @@ def _placed(state: State, turn: Turn, text: str) -> Anchor | None:
         return None
     head, block = fmt.speech(text, newest, "anchor")
     if fmt.merges:
-        itemised = sum([fmt.itemised(held).size - held.size for held in state.rows[index].blocks if held.bare])
-        return Anchor(text, block, None, block.size + 2 + itemised)
+        row = state.rows[index]
+        with_it = fmt.row(row.side, row.head, [*row.blocks, block], row.ordinal, like=row)
+        return Anchor(text, block, None, with_it.size - row.size)
     return Anchor(text, block, head, fmt.row("user", head, [block], newest).size)

@@ -111,6 +111,11 @@ class Row(NamedTuple):
         """Highest ordinal in it."""
         return max([block.ordinal for block in self.blocks], default=self.ordinal)
 
+    @property
+    def lasting(self) -> list[Block]:
+        """Its blocks without the texts of ours that stood for what was missing, for when something comes."""
+        return [block for block in self.blocks if not (block.ours and block.kind == "text")]
+
     def has(self, kind: Kind) -> bool:
         """Return whether one of its blocks is of this kind."""
         return kind in [block.kind for block in self.blocks]

@@ -135,6 +135,14 @@ class AnchorConfig(Section):
     """Whether old blocks stay where they were sent (report) or only the newest view has one (spec 4.4)."""
 
 
+class OpenAIChatConfig(Section):
+    """Chat Completions, as servers speak it."""
+
+    alternate: Switch = False
+    """Whether neighbours of one role become one message, for a chat template that refuses two users in a row (spec 6).
+    A session that is loaded with the other value reads its list anew."""
+
+
 class TextConfig(Section):
     """The text protocol: when the tool definitions go out in full, and not as a line that reminds of them."""
 
@@ -148,6 +156,8 @@ class TextConfig(Section):
 class FormatsConfig(Section):
     """What only one wire format knows (spec 6)."""
 
+    openai_chat: OpenAIChatConfig = OpenAIChatConfig()
+    """Chat Completions."""
     text: TextConfig = TextConfig()
     """The text protocol."""
 

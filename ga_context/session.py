@@ -56,7 +56,8 @@ class ContextSession:
         self._noted: str | None = None
 
     def _fresh(self, name: str | None, archive: MemoryArchive) -> State:
-        fmt = formats.make(name or UNDECIDED, self.config.budget.payload_chars)
+        alternate = self.config.formats.openai_chat.alternate
+        fmt = formats.make(name or UNDECIDED, self.config.budget.payload_chars, alternate=alternate)
         return State(fmt, archive, decided=name is not None)
 
     @property
@@ -157,7 +158,7 @@ class ContextSession:
         """
         saved = checkpoint.load(data)
         session = cls(saved.config if config is None else config)
-        session._state = checkpoint.restored(saved, session.config.budget.payload_chars)
+        session._state = checkpoint.restored(saved, session.config)
         session.usage = dict(saved.usage)
         return session
 

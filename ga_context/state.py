@@ -102,6 +102,8 @@ class State:
     """By the id that the caller's list shows."""
     used: dict[str, int] = field(default_factory=dict)
     """Call ids in use, with the last suffix given to a repeated one."""
+    named: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tools of the newest call by the id that the caller's list shows."""
     pairs: list[tuple[int, Call]] = field(default_factory=list)
     """(ordinal of a result, the call it answers), as they came."""
     lines: list[Line] = field(default_factory=list)
@@ -261,8 +263,10 @@ class State:
         answered = {(call.ordinal, call.position) for _, call in self.pairs}
         self.unanswered.clear()
         self.used.clear()
+        self.named.clear()
         for call in self.calls:
             self.used.setdefault(call.id, 1)
+            self.named[call.raw_id] = call.tools
             if (call.ordinal, call.position) not in answered:
                 self.enlist(call)
 
@@ -270,6 +274,7 @@ class State:
         """Enter a call that has no result yet."""
         self.unanswered.setdefault(call.raw_id, []).append(call)
         self.used.setdefault(call.id, 1)
+        self.named[call.raw_id] = call.tools
 
     def answer(self, raw_id: str, ordinal: int) -> Call | None:
         """Take the call that a result with this id answers: of the latest response that has one, the first."""

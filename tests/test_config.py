@@ -76,7 +76,10 @@ THE_REPORT: dict[str, dict[str, Any]] = {
         "placement": "user_message",
         "lifetime": "persistent",
     },
-    "formats": {"text": {"schema_every_turns": 10, "schema_every_chars": 27_000}},
+    "formats": {
+        "openai_chat": {"alternate": False},
+        "text": {"schema_every_turns": 10, "schema_every_chars": 27_000},
+    },
 }
 
 
@@ -324,7 +327,11 @@ def test_no_pass_by_turns(interval: Any) -> None:
             {"tools": {"*": {"limit": None}}},
             "`tools.*.limit` must be 100 or more, since every other tool falls back on it; got None",
         ),
-        ({"formats": 5}, "`formats` must be a table of keys (text); got 5"),
+        ({"formats": 5}, "`formats` must be a table of keys (openai_chat, text); got 5"),
+        (
+            {"formats": {"openai_chat": {"alternate": 1}}},
+            "`formats.openai_chat.alternate` must be true or false; got 1",
+        ),
         ({"formats": {"text": 5}}, "`formats.text` must be a table of keys (schema_every_turns, schema_every_chars)"),
         (
             {"formats": {"text": {"schema_every_turns": 0}}},
@@ -506,6 +513,7 @@ def test_load_wrong_values_names_the_file(tmp_path: Path, content: str, sentence
         ("anchor.placement=a=b", {"anchor": {"placement": "a=b"}}),
         ("anchor.placement=1\nx = 2", {"anchor": {"placement": "1\nx = 2"}}),
         ("formats.text.schema_every_turns=5", {"formats": {"text": {"schema_every_turns": 5}}}),
+        ("formats.openai_chat.alternate=true", {"formats": {"openai_chat": {"alternate": True}}}),
         ("tools.bash=500", {"tools": {"bash": 500}}),
         ("tools.mcp__*.limit=500", {"tools": {"mcp__*": {"limit": 500}}}),
         ("tools.web.run.json=text", {"tools": {"web.run": {"json": "text"}}}),
@@ -559,7 +567,7 @@ def test_every_key_has_a_row() -> None:
     """All keys of all sections, and what is set of each tool."""
     config, rows = layered()
     assert config == ContextConfig()
-    assert len(rows) == 9 + 8 + 7 + 2 + 6 + 2
+    assert len(rows) == 9 + 8 + 7 + 2 + 6 + 3
     assert rows[0] == Origin("budget.window_tokens", 30_000, "default")
     assert Origin("budget.chars", None, "default") in rows
     assert [row.key for row in rows if row.key.startswith("tools.")] == [
@@ -613,6 +621,7 @@ def test_every_key_is_described_in_the_schema() -> None:
         "CompactConfig",
         "EvictConfig",
         "FormatsConfig",
+        "OpenAIChatConfig",
         "TextConfig",
         "ToolEntry",
     ]

@@ -41,6 +41,7 @@ BESIDE = {
     ("config", "sections"),
     ("config", "sources"),
     ("sources", "sections"),
+    ("edits", "closure"),
     ("memory", "edits"),
     ("schema", "edits"),
 }

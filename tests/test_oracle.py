@@ -100,6 +100,13 @@ ANTHROPIC_WRONG = {
         [GO, assistant(use("a")), user(result("a")), assistant(use("a")), user(result("a"))],
         "repeated id 'a'",
     ),
+    "reasoning: by the user": ([user(thinking("hm"), text("Go."))], "reasoning in a message of the user's"),
+    "reasoning: last": ([GO, assistant(text("So."), thinking("hm")), GO], "the reply ends in reasoning"),
+    "result: an object": ([GO, assistant(use("a")), user(result("a", {"n": 1}))], "content of result 'a' is no text"),
+    "result: a list of strings": (
+        [GO, assistant(use("a")), user(result("a", ["done"]))],
+        "the content of result 'a' is no text",
+    ),
     "input: string": ([GO, assistant(use("a", "{}"))], "the input of 'a' is no object"),
     "input: list": ([GO, assistant(use("a", [1]))], "the input of 'a' is no object"),
     "marks: five blocks": ([user(*[text("x", **MARK)] * 5)], "5 cache_control"),
@@ -129,7 +136,7 @@ ANTHROPIC_LEGAL = {
     "space before a call": [GO, assistant(text("So "), use("a"))],
     "space in an earlier answer": [GO, assistant("So "), user("On.")],
     "server tool": [GO, assistant({"type": "server_tool_use", "id": "a.b", "name": "web_search", "input": {}})],
-    "reasoning without text": [GO, assistant(thinking("")), user("On.")],
+    "reasoning without text": [GO, assistant(thinking(""), text("So.")), user("On.")],
     "four marks": [user(*[text("x", **MARK)] * 4)],
     "a mark that is off": [user(*[text("x", cache_control=None)] * 5)],
     "a key of an input": [GO, assistant(use("a", {"calls": [dict(MARK)] * 5}))],
@@ -140,6 +147,8 @@ OPENAI_WRONG = {
     "role: none": ([{"content": "x"}], "role None"),
     "call: user after": ([called("a"), GO], "no result for call 'a'"),
     "call: one of two": ([called("a", "b"), tool("a"), GO], "no result for call 'b'"),
+    "result: null": ([GO, called("a"), {"role": "tool", "tool_call_id": "a", "content": None}], "is no text"),
+    "result: missing": ([GO, called("a"), {"role": "tool", "tool_call_id": "a"}], "is no text"),
     "call: one of two at the end": ([called("a", "b"), tool("a")], "no result for call 'b'"),
     "call: two messages, results after": ([called("a"), called("b"), tool("a"), tool("b")], "no result for call 'a'"),
     "result: first": ([tool("a")], "result 'a' without a call"),
@@ -223,6 +232,29 @@ def legal(**views: dict[str, Any]) -> list[Any]:
 
 
 LEGAL = legal(anthropic=ANTHROPIC_LEGAL, openai_chat=OPENAI_LEGAL, text=TEXT_LEGAL)
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        ([GO, GO], "message 1: a second 'user'"),
+        ([GO, OK, OK], "message 2: a second 'assistant'"),
+        ([{"role": "system", "content": "Be brief."}, OK, GO], "the first role behind the system messages"),
+    ],
+)
+def test_a_strict_template(view: Any, words: str) -> None:
+    """It refuses what the format itself takes."""
+    assert faults(view, "openai-chat") == []
+    assert [fault[: len(words)] for fault in faults(view, "openai-chat", alternate=True)] == [words]
+
+
+def test_a_strict_template_takes_tool_messages_and_what_is_between() -> None:
+    """A run of tool messages, a system message between two users, the old function calls."""
+    system = {"role": "system", "content": "Be brief."}
+    call = {"role": "assistant", "content": None, "function_call": {"name": "a", "arguments": "{}"}}
+    old = [call, {"role": "function", "name": "a", "content": ""}]
+    view = [system, GO, called("a", "b"), tool("a"), tool("b"), OK, GO, system, GO, old[0], *old, GO]
+    assert faults(view, "openai-chat", alternate=True) == []
 
 
 @pytest.mark.parametrize(("view", "format"), LEGAL)

@@ -214,7 +214,7 @@ def test_the_messages_are_the_same_with_and_without():
 @given(data=st.data())
 def test_a_rollback_and_a_reload_keep_the_count(data):
     """The turns after them show what they showed the first time."""
-    parts, config = data.draw(splits(data.draw(histories("text")))), data.draw(configs())
+    parts, config = data.draw(splits(data.draw(histories("text")), "text")), data.draw(configs())
     config["formats"] = {"text": {"schema_every_turns": 3, "schema_every_chars": 4_000}}
     session = ContextSession(config, format="text")
     straight = []

@@ -8,7 +8,7 @@ from typing import Any
 from ga_context.errors import ConfigError
 from ga_context.formats.anthropic import Anthropic
 from ga_context.formats.base import Format
-from ga_context.formats.openai_chat import OpenAIChat
+from ga_context.formats.openai_chat import AlternatingChat, OpenAIChat
 from ga_context.formats.tagged_text import CALL_TAGS, TaggedText
 from ga_context.text.tags import pairs
 
@@ -22,12 +22,16 @@ OPENAI_CHAT_KEYS = ("tool_calls", "function_call", "tool_call_id", "reasoning_co
 OPENAI_CHAT_ROLES = frozenset({"tool", "function", "developer"})
 
 
-def make(name: str, payload_chars: int) -> Format:
-    """Return the format of that name; an unknown one is a ``ConfigError`` that lists the known."""
+def make(name: str, payload_chars: int, *, alternate: bool = False) -> Format:
+    """Return the format of that name; an unknown one is a ``ConfigError`` that lists the known.
+
+    ``alternate`` is for openai-chat alone: neighbours of one role become one message.
+    """
     if name not in FORMATS:
         known = ", ".join(map(repr, FORMATS))
         raise ConfigError(f"`format` must be one of {known}, or None to detect it; got {name!r}")
-    return FORMATS[name](payload_chars)
+    chosen = AlternatingChat if alternate and name == AlternatingChat.name else FORMATS[name]
+    return chosen(payload_chars)
 
 
 def detect(messages: Sequence[Any]) -> str | None:

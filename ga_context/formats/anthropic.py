@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, leaves
-from ga_context.model import Block, Kind, Message, Path, Side, put
+from ga_context.formats.base import Format, as_text, leaves
+from ga_context.model import Block, Kind, Message, Path, Row, Side, put
 
 PAYLOADS = {"image": "image", "document": "document"}
 """Block types that carry base64 under ``source.data``."""
@@ -26,6 +26,8 @@ class Anthropic(Format):
     starts_with_user = True
     unique_in_request = True
     marks = True
+    misplaced = {"user": ("call", "reasoning"), "assistant": ("payload",)}
+    ends_reasoning = True
 
     def _roles(self) -> str:
         return "'user' and 'assistant'; pass a system prompt as `system=` and not in the list"
@@ -49,14 +51,15 @@ class Anthropic(Format):
             if not isinstance(item.get("text"), str):
                 raise _needed(item, "text", index, i)
             return self.block("text", "content", item, ordinal, i)
-        if kind == "tool_use" and side == "assistant":
+        if kind == "tool_use":
             for key in ("id", "name"):
                 if not isinstance(item.get(key), str):
                     raise _needed(item, key, index, i)
             return self.block("call", "content", item, ordinal, i, id=item["id"], tools=(item["name"],))
-        if kind == "tool_result" and side == "user":
-            return self.block("result", "content", item, ordinal, i, id=_text_or_none(item.get("tool_use_id")))
-        if kind in REASONING and side == "assistant":
+        if kind == "tool_result":
+            call_id = _text_or_none(item.get("tool_use_id")) if side == "user" else None
+            return self.block("result", "content", item, ordinal, i, id=call_id)
+        if kind in REASONING:
             sealed = kind == "redacted_thinking" or bool(item.get("signature"))
             return self.block("reasoning", "content", item, ordinal, i, sealed=sealed)
         if kind in PAYLOADS and _payload_path(item):
@@ -82,6 +85,10 @@ class Anthropic(Format):
         items = enumerate(content) if isinstance(content, list) else ()
         return [(("content", i), item["type"], item["source"]["data"]) for i, item in items if _payload_path(item)]
 
+    def beside_text(self, block: Block) -> list[str]:
+        items = [item for item in _inner_items(block.base) if isinstance(item, dict) and not _is_text(item)]
+        return [str(item.get("type")) for item in items if item.get("type") != "search_result"]
+
     def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
         base = block.base
         if isinstance(base, str):
@@ -105,18 +112,20 @@ class Anthropic(Format):
 
     def mend(self, block: Block) -> Block | None:
         if block.kind == "result":
-            return self._without_blanks(block)
+            return self._mended_result(block)
         given = block.base.get("input")
-        if isinstance(given, dict):
+        if block.kind != "call" or isinstance(given, dict):
             return None
         return self.render(block, base={**block.base, "input": {} if given in (None, "") else {"_raw": given}})
 
-    def _without_blanks(self, block: Block) -> Block | None:
-        items = _inner_items(block.base)
-        if not items:
-            return None
-        kept = [item for item in items if not _is_text(item) or item["text"].strip()]
-        return self.render(block, base={**block.base, "content": kept}) if len(kept) < len(items) else None
+    def _mended_result(self, block: Block) -> Block | None:
+        given = block.base.get("content", "")
+        content = as_text(given)
+        if isinstance(content, list):
+            content = [item for item in content if not _is_text(item) or item["text"].strip()]
+            if len(content) == len(given):
+                return None
+        return self.render(block, base={**block.base, "content": content}) if content is not given else None
 
     def rename(self, block: Block, call_id: str) -> Block:
         key = "id" if block.kind == "call" else "tool_use_id"
@@ -137,6 +146,9 @@ class Anthropic(Format):
             return None
         base = text.rstrip() if isinstance(wire, str) else {**wire, "text": text.rstrip()}
         return self.render(block, base=base, cuts=())
+
+    def is_void(self, row: Row) -> bool:
+        return super().is_void(row) or (row.side == "assistant" and row.ours)
 
     def markers(self, block: Block) -> int:
         base = block.base
@@ -200,8 +212,8 @@ def _payload_path(item: Any) -> Path:
 
 
 def _result_text(content: Any) -> str | None:
-    if isinstance(content, str):
-        return content
+    if content is not None and isinstance(content := as_text(content), str):
+        return str(content)
     texts = [item["text"] for item in content if _is_text(item)] if isinstance(content, list) else []
     return "\n".join(texts) if texts else None
 
@@ -225,8 +237,8 @@ def _write_result(base: Message, texts: Mapping[Path, str]) -> Message:
     for path, text in texts.items():
         if len(path) > len(("content", 0)):
             base = put(base, path, text)
-    content = base.get("content")
-    if not isinstance(content, list):
+    content: Any = base.get("content")
+    if not isinstance(as_text(content), list):
         return {**base, "content": texts.get((), content)}
     items: list[Any] = []
     unwritten = () in texts

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ga_context.errors import InvalidMessages
 from ga_context.model import Block, Incoming, Kind, Message, Path, Row, Side, put
 from ga_context.text.clean import encodable, is_encodable
-from ga_context.text.size import json_chars, json_size
+from ga_context.text.size import json_chars, json_size, json_text
 from ga_context.text.window import Cut
 
 PLAIN_KEYS = {"role": 0, "content": 0}.keys()
@@ -31,6 +31,10 @@ class Format:
     """Message keys that hold blocks."""
     merges: ClassVar[bool] = False
     """Neighbours of one role become one message; results stand inside the next user message, first."""
+    tool_rows: ClassVar[bool] = False
+    """Though neighbours of one role become one, results are messages of their own."""
+    glue: ClassVar[str | None] = None
+    """What stands between two strings under one key, where neighbours merge; None: they become items of a list."""
     starts_with_user: ClassVar[bool] = False
     """The provider refuses a list that starts with the model."""
     unique_in_request: ClassVar[bool] = False
@@ -40,9 +44,18 @@ class Format:
 
     marks: ClassVar[bool] = False
     """Blocks may carry cache markers, at most four in a request."""
+    misplaced: ClassVar[Mapping[Side, tuple[Kind, ...]]] = {}
+    """Kinds of blocks that a message of a side may not hold."""
+    ends_reasoning: ClassVar[bool] = False
+    """Reasoning may not be the last of an assistant message."""
 
     def __init__(self, payload_chars: int) -> None:
         self.payload_chars = payload_chars
+
+    @property
+    def holds_results(self) -> bool:
+        """Whether results stand inside the next user message."""
+        return self.merges and not self.tool_rows
 
     # -- reading: from the caller's dict to blocks ----------------------------------------------------------------
 
@@ -105,6 +118,10 @@ class Format:
         """Return (path of the item, kind, data) of each image, document or audio in the block."""
         return []
 
+    def beside_text(self, block: Block) -> list[str]:
+        """Return what a result holds beside its texts: the kind of each payload, by value or by reference."""
+        return []
+
     def spans(self, text: str, names: Sequence[str]) -> list[tuple[int, int]] | None:
         """Return where the results stand in a result text, as tags that cross none of these names; None: all of it."""
         return None
@@ -154,7 +171,7 @@ class Format:
         return block
 
     def mend(self, block: Block) -> Block | None:
-        """Return a call or result as the provider takes it, or None when it is fine."""
+        """Return a call, result or other block as the provider takes it, or None when it is fine."""
         return None
 
     def rename(self, block: Block, call_id: str) -> Block:
@@ -179,7 +196,19 @@ class Format:
 
     def is_void(self, row: Row) -> bool:
         """Return whether the provider refuses the message for holding nothing."""
-        return not row.blocks
+        return row.side != "system" and not row.blocks
+
+    # -- neighbours -----------------------------------------------------------------------------------------------
+
+    def joins(self, last: Row, side: Side, head: Message) -> bool:
+        """Return whether a message of this side with this head behind ``last`` becomes part of it."""
+        return last.side == side
+
+    def joined_heads(self, first: Message, second: Message) -> tuple[Message, bool]:
+        """Return what is around the blocks of two messages made one, and whether nothing of the second is lost."""
+        added = {key: value for key, value in second.items() if key not in first and key not in self.places}
+        lost = [key for key in second if key in first and key not in self.places and first[key] != second[key]]
+        return {**first, **added} if added else first, not lost
 
     # -- writing: from blocks to the message that is sent ---------------------------------------------------------
 
@@ -212,29 +241,46 @@ class Format:
         if size is None:
             places = [block.place for block in blocks]
             if len(set(places)) < len(places):
-                blocks = [self.itemised(block) if places.count(block.place) > 1 else block for block in blocks]
+                blocks = [self.itemised(block) if self._must_be_item(block, blocks) else block for block in blocks]
             size = self._row_chars(head, blocks)
         return Row(side, head, tuple(blocks), self._assemble(head, blocks), size, ordinal, ours)
+
+    def _must_be_item(self, block: Block, beside: Sequence[Block]) -> bool:
+        """Return whether a block shares its key with others, and not only strings that can be glued."""
+        same = [other for other in beside if other.place == block.place]
+        return len(same) > 1 and not (self.glue is not None and all([other.bare for other in same]))
+
+    def _glued_chars(self, blocks: Sequence[Block]) -> int:
+        """Return how many characters more than each by itself strings take that are glued to one."""
+        if self.glue is None:
+            return 0
+        chars = 0
+        for place in {block.place for block in blocks if block.bare}:
+            sizes = [block.size for block in blocks if block.place == place]
+            filled = sum([size > len('""') for size in sizes])
+            chars += max(0, filled - 1) * (json_chars(self.glue) - 2) - 2 * (len(sizes) - 1)
+        return chars
 
     def _row_chars(self, head: Message, blocks: Sequence[Block]) -> int:
         """C_H of the message made of ``blocks``: each block as it was measured, only the rest is encoded."""
         count = len(blocks)
         if count and head.keys() == PLAIN_KEYS and blocks[0].place == blocks[-1].place == "content":
-            size = _PLAIN_CHARS + len(head["role"]) + 2 + (0 if blocks[0].bare else 2 * count)
+            inside = 2 * count if not blocks[0].bare else self._glued_chars(blocks) if count > 1 else 0
+            size = _PLAIN_CHARS + len(head["role"]) + 2 + inside
             for block in blocks:
                 size += block.size
             return size
         hollow = self._assemble(head, blocks, hollow=True)
-        return json_size(hollow) + sum([block.size for block in blocks]) - len(blocks)
+        return json_size(hollow) + sum([block.size for block in blocks]) - len(blocks) + self._glued_chars(blocks)
 
     def _assemble(self, head: Message, blocks: Sequence[Block], hollow: bool = False) -> Message:
         """Put the blocks under their keys; ``hollow`` puts one digit for each, to count what is around them."""
         out = dict(head)
         filled: set[str] = set()
         for block in blocks:
-            wire = 0 if hollow else block.wire
+            wire = 1 if hollow else block.wire
             if block.bare:
-                out[block.place] = wire
+                out[block.place] = self._glued(out[block.place], wire) if block.place in filled else wire
             elif block.place in filled:
                 out[block.place].append(wire)
             else:
@@ -244,6 +290,12 @@ class Format:
             if place not in filled and head.get(place):
                 self._emptied(out, place)
         return out
+
+    def _glued(self, before: Any, wire: Any) -> Any:
+        """Return two strings as one; where digits stand for them, a number of as many."""
+        if isinstance(wire, int):
+            return before * 10
+        return (self.glue or "").join([text for text in (before, wire) if text])
 
     def _emptied(self, out: Message, place: str) -> None:
         """Leave a legal message when the last block under ``place`` is gone."""
@@ -291,6 +343,13 @@ def parsed(arguments: Any) -> Any:
     except (ValueError, RecursionError):
         return arguments
     return data if "\\u" not in arguments or is_encodable(data) else encodable(data)
+
+
+def as_text(content: Any) -> Any:
+    """Return the content of a result: a text or a list of items as it is, anything else as the text of its JSON."""
+    if isinstance(content, str) or (isinstance(content, list) and all([isinstance(item, dict) for item in content])):
+        return content
+    return "" if content is None else json_text(content)
 
 
 def _refuse(constant: str) -> Any:

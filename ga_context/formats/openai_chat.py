@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, leaves, parsed
+from ga_context.formats.base import Format, as_text, leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Row, Side, put
 from ga_context.text.size import json_text
 
@@ -36,7 +36,7 @@ class OpenAIChat(Format):
         "tool": "tool",
         "function": "user",
     }
-    places = ("content", "tool_calls", *REASONING)
+    places = ("content", "tool_calls", "function_call", *REASONING)
 
     def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
         n = 0
@@ -47,7 +47,8 @@ class OpenAIChat(Format):
         content = raw.get("content")
         if side == "tool":
             call_id = raw["tool_call_id"] if isinstance(raw.get("tool_call_id"), str) else None
-            yield self.block("result", "content", content, ordinal, n, bare=True, id=call_id)
+            tools = (raw["name"],) if isinstance(raw.get("name"), str) else ()
+            yield self.block("result", "content", content, ordinal, n, bare=True, id=call_id, tools=tools)
         elif isinstance(content, str):
             kind: Kind = "other" if raw["role"] == "function" else "text"
             yield self.block(kind, "content", content, ordinal, n, bare=True)
@@ -58,7 +59,8 @@ class OpenAIChat(Format):
             given = type(content).__name__
             raise InvalidMessages(f"must be a string or a list of parts; got {given}", index, "content")
         n += len(content) if isinstance(content, list) else 1
-        yield from self._calls(index, raw, n, ordinal)
+        if side == "assistant":
+            yield from self._calls(index, raw, n, ordinal)
 
     def _part(self, index: int, i: int, item: Any, position: int, ordinal: int) -> Block:
         kind = item.get("type") if isinstance(item, dict) else None
@@ -71,6 +73,9 @@ class OpenAIChat(Format):
         return self.block("payload" if _payload_path(item) else "other", "content", item, ordinal, position)
 
     def _calls(self, index: int, raw: Message, n: int, ordinal: int) -> Iterator[Block]:
+        if isinstance(raw.get("function_call"), dict):  # the old form; answered by a message of role function
+            yield self.block("other", "function_call", raw["function_call"], ordinal, n, bare=True)
+            n += 1
         calls = raw.get("tool_calls")
         if calls is None:
             return
@@ -92,7 +97,9 @@ class OpenAIChat(Format):
             given = _arguments(base)
             return [((), given)] if base.get("type") == "custom" else list(leaves(parsed(given)))
         if block.kind == "result":
-            texts = [item["text"] for item in base if _is_text(item)] if isinstance(base, list) else []
+            if isinstance(content := as_text(base), str):
+                return [((), content)]
+            texts = [item["text"] for item in content if _is_text(item)]
             return [((), "\n".join(texts))] if texts else []
         return [((), base["text"])] if _is_text(base) else []
 
@@ -102,6 +109,11 @@ class OpenAIChat(Format):
         items = block.base if block.kind == "result" and isinstance(block.base, list) else []
         return [((i,), *_payload(item)) for i, item in enumerate(items) if _payload_path(item)]
 
+    def beside_text(self, block: Block) -> list[str]:
+        items = block.base if isinstance(block.base, list) else []
+        kinds = [item.get("type") for item in items if isinstance(item, dict) and not _is_text(item)]
+        return [PAYLOADS[kind][0] if kind in PAYLOADS else str(kind) for kind in kinds]
+
     def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
         base = block.base
         if isinstance(base, str):
@@ -109,7 +121,7 @@ class OpenAIChat(Format):
         if block.kind == "call":
             return _with_arguments(base, texts)
         if block.kind == "result":
-            return self._write_result(base, texts)
+            return self._write_result(base, texts) if isinstance(as_text(base), list) else texts[()]
         return self.text_item(texts[()]) if block.kind == "payload" else {**base, "text": texts[()]}
 
     def _write_result(self, base: list[Any], texts: Mapping[Path, str]) -> list[Any]:
@@ -129,13 +141,17 @@ class OpenAIChat(Format):
         return given if block.base.get("type") == "custom" else parsed(given)
 
     def mend(self, block: Block) -> Block | None:
+        base = block.base
         if block.kind == "result":
-            return None
-        call, given = block.base, _arguments(block.base)
-        if call.get("type") == "custom" or (isinstance(parsed(given), dict) and isinstance(given, str)):
-            return None
-        text = "{}" if given in (None, "") else json_text(given if isinstance(given, dict) else {"_raw": given})
-        return self.render(block, base=put(call, ("function", "arguments"), text))
+            content = as_text(base)
+            return None if content is base else self.render(block, base=content)
+        if block.kind == "call":
+            path: Path = ("function", "arguments")
+            text = None if base.get("type") == "custom" else _mended_arguments(_arguments(base))
+        else:
+            path = ("arguments",)
+            text = _mended_arguments(base.get("arguments")) if block.place == "function_call" else None
+        return None if text is None else self.render(block, base=put(base, path, text))
 
     def rename(self, block: Block, call_id: str) -> Block:
         if block.kind == "call":
@@ -144,7 +160,7 @@ class OpenAIChat(Format):
 
     def is_void(self, row: Row) -> bool:
         if row.side != "assistant":
-            return not row.blocks and not row.out.get("content")
+            return super().is_void(row) and not row.out.get("content")
         return not any(row.out.get(key) for key in CONTENT_LIKE)
 
     def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
@@ -173,6 +189,25 @@ class OpenAIChat(Format):
         return [path] if (path := _payload_path(wire)) else []
 
 
+class AlternatingChat(OpenAIChat):
+    """Chat Completions for servers whose chat template refuses two neighbours of one role.
+
+    Texts are glued to one string, since such a template adds strings together; tool messages stand between and join
+    nothing. Mistral's template leaves calls and tool messages out of account when it looks for two users in a row
+    (vllm-project/vllm#6862), so the anchor stands in the tool message and not behind it.
+    """
+
+    merges = True
+    tool_rows = True
+    starts_with_user = True
+    glue = "\n\n"
+
+    def joins(self, last: Row, side: Side, head: Message) -> bool:
+        role = head.get("role")
+        old_calls = last.head.get("function_call") or head.get("function_call")
+        return role in ("user", "assistant") and last.head.get("role") == role and not old_calls
+
+
 def _body(call: Message) -> Message | None:
     body = call.get("custom" if call.get("type") == "custom" else "function")
     return body if isinstance(body, dict) else None
@@ -181,6 +216,13 @@ def _body(call: Message) -> Message | None:
 def _arguments(call: Message) -> Any:
     body = _body(call) or {}
     return body.get("input" if call.get("type") == "custom" else "arguments")
+
+
+def _mended_arguments(given: Any) -> str | None:
+    """Return arguments as the text of a JSON object, or None where they are one."""
+    if isinstance(given, str) and isinstance(parsed(given), dict):
+        return None
+    return "{}" if given in (None, "") else json_text(given if isinstance(given, dict) else {"_raw": given})
 
 
 def _with_arguments(call: Message, texts: Mapping[Path, str]) -> Message:

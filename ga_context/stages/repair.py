@@ -6,19 +6,26 @@ from collections.abc import Sequence
 
 from ga_context.closure import results_end
 from ga_context.edits import Edit, Insert, Swap, Turn
-from ga_context.model import Block, Row
+from ga_context.model import Block, Kind, Row
 from ga_context.state import State
+from ga_context.text.marker import payload_note
 from ga_context.text.size import json_text
 
 MISSING_RESULT = "[no result: this call was never answered]"
 FIRST_USER = "[the conversation starts with the assistant]"
 EMPTY_LIST = "[the messages so far hold no text]"
-
-MENDED = ("text", "call", "result")
-"""Kinds of blocks that a provider may refuse for what they hold."""
+NO_WORDS = "[the reply ends in its reasoning]"
 
 MAX_CACHE_MARKERS = 4
 """A fifth ``cache_control`` is refused (spec 6)."""
+
+MENDED: dict[Kind, str] = {
+    "text": "blank text",
+    "call": "arguments that are not a JSON object",
+    "other": "arguments that are not a JSON object",
+    "result": "blank texts in a result, or content that is no text",
+}
+"""Kinds of blocks that a provider may refuse for what they hold, and why."""
 
 
 def repair(state: State, turn: Turn) -> list[Edit]:
@@ -35,11 +42,15 @@ def repair(state: State, turn: Turn) -> list[Edit]:
         if state.fmt.is_void(row):
             edits.extend([_dropped(state, index, place, "nothing in it") for place in range(len(row.blocks))])
             continue
+        misplaced = state.fmt.misplaced.get(row.side, ())
         for place, block in enumerate(row.blocks):
-            if block.kind in MENDED:
+            if block.kind in misplaced:
+                edits.append(_misplaced(state, index, place, block))
+            elif block.kind in MENDED:
                 edits.extend(_mended(state, index, place, block))
         if row.side == "assistant":
             edits.extend(_missing(state, index, row))
+            edits.extend(_wordless(state, index, row))
     if state.rows[-1].side == "assistant":
         edits.extend(_untrimmed(state))
     if state.fmt.marks:
@@ -51,9 +62,12 @@ def lead(state: State, turn: Turn) -> list[Edit]:
     """Propose a user message before a list that would start with the model, or be empty."""
     if not state.rows and state.raw:
         return [_opening(state, EMPTY_LIST, "nothing was left to send")]
-    if state.fmt.starts_with_user and state.rows and state.rows[0].side == "assistant":
-        return [_opening(state, FIRST_USER, "the list started with the assistant")]
-    return []
+    if not state.fmt.starts_with_user:
+        return []
+    first = next((index for index, row in enumerate(state.rows) if row.side != "system"), None)
+    if first is None or state.rows[first].side != "assistant":
+        return []
+    return [_opening(state, FIRST_USER, "the list started with the assistant", first)]
 
 
 def opening_chars(state: State) -> int:
@@ -63,22 +77,22 @@ def opening_chars(state: State) -> int:
 
 
 def told(state: State, block: Block) -> str:
-    """Return a result without a call as plain text (spec 6: orphan result)."""
+    """Return a result without a call as plain text, what else it holds named (spec 6: orphan result)."""
     texts = state.fmt.texts(block)
     cuts = dict(block.cuts)
     said = [cuts[path].apply(text) if path in cuts else text for path, text in texts]
-    said += [f"[{kind} left out]" for _, kind, _ in state.fmt.payloads(block)]
+    said += [payload_note(kind, state.archive.ref(json_text(block.base))) for kind in state.fmt.beside_text(block)]
     text = "\n".join(said).strip()
     return f"result of {', '.join(block.tools) or 'a tool call'}: {text or '(empty)'}"
 
 
 def tell(state: State, index: int, place: int) -> list[Edit]:
-    """Propose to send a result as text, in the same message or, where results are messages, in one of the user's."""
+    """Propose to send a result as text, in its place or, where results are messages, in a message of the user's."""
     row, block = state.rows[index], state.rows[index].blocks[place]
     head, made = state.fmt.speech(told(state, block), block.ordinal)
     made = made._replace(position=block.position)
     reason = "a result without its call" if block.id is None else "a result whose call was evicted"
-    if row.side == "user":
+    if row.side != "tool":
         return [_swap(state, index, place, made, f"{reason}, told as text")]
     said = Insert(index, 0, made, "repair", f"{reason}, told as text", head=head)
     return [_dropped(state, index, place, reason), said]
@@ -96,13 +110,34 @@ def _dropped(state: State, index: int, place: int, reason: str) -> Swap:
 def _mended(state: State, index: int, place: int, block: Block) -> list[Edit]:
     """Propose what one block needs: told, mended, or left out for being blank."""
     if block.kind == "text":
-        return [_dropped(state, index, place, "blank text")] if state.fmt.is_blank(block) else []
+        return [_dropped(state, index, place, MENDED["text"])] if state.fmt.is_blank(block) else []
     if block.kind == "result" and block.id is None:
         return tell(state, index, place)
     if (new := state.fmt.mend(block)) is None:
         return []
-    reason = "arguments that are not a JSON object" if block.kind == "call" else "blank texts in a result"
-    return [_swap(state, index, place, new, reason)]
+    return [_swap(state, index, place, new, MENDED[block.kind])]
+
+
+def _misplaced(state: State, index: int, place: int, block: Block) -> Edit:
+    """Propose to tell a block as text that only the other side may send; reasoning that nobody signed for goes."""
+    if block.kind == "reasoning":
+        return _dropped(state, index, place, "reasoning that is not the model's")
+    if block.kind == "call":
+        text = f"call of {block.tools[0]}: {json_text(state.fmt.call_input(block))}"
+    else:
+        ((_, kind, _),) = state.fmt.payloads(block)
+        text = payload_note(kind, state.archive.ref(json_text(block.base)))
+    _, made = state.fmt.speech(text, block.ordinal)
+    made = made._replace(position=block.position)
+    return _swap(state, index, place, made, f"a {block.kind} on the wrong side, told as text")
+
+
+def _wordless(state: State, index: int, row: Row) -> list[Edit]:
+    """Propose a text behind reasoning that nothing follows, as a reply has that was cut off."""
+    if not state.fmt.ends_reasoning or row.blocks[-1].kind != "reasoning":
+        return []
+    _, block = state.fmt.speech(NO_WORDS, row.last)
+    return [Insert(index, len(row.blocks), block, "repair", "a reply that ends in its reasoning")]
 
 
 def _missing(state: State, index: int, row: Row) -> list[Edit]:
@@ -119,7 +154,7 @@ def _missing(state: State, index: int, row: Row) -> list[Edit]:
         if call.id in answered:
             continue
         head, block = state.fmt.result(call, MISSING_RESULT)
-        if state.fmt.merges:
+        if state.fmt.holds_results:
             place = sum([block.id is not None for block in answers])
             edits.insert(0, Insert(index + 1, place, block, "repair", "a call without a result"))
         else:
@@ -156,6 +191,6 @@ def _overmarked(state: State, changed: Sequence[Row]) -> list[Edit]:
     return edits
 
 
-def _opening(state: State, text: str, reason: str) -> Insert:
+def _opening(state: State, text: str, reason: str, index: int = 0) -> Insert:
     head, block = state.fmt.speech(text, ordinal=0)
-    return Insert(0, 0, block, "repair", reason, head=head)
+    return Insert(index, 0, block, "repair", reason, head=head)

@@ -169,4 +169,5 @@ def configs(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
         "compact": {"keep_recent": recent, **draw(compact)},
         "evict": draw(_section(keep_first=(0, 1, 3), unit=("message", "exchange"))),
         "anchor": draw(anchor),
+        "formats": {"openai_chat": {"alternate": draw(st.booleans())}},
     }

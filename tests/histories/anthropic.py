@@ -25,6 +25,7 @@ def _answer(call: Call, id: str, name: str) -> Message:
         "image": [block(text), _image()],
         "blank": [block(" ")],
         "empty": "" if call.named else [],
+        "object": {"output": text} if call.named else None,
     }
     content = {} if call.shape == "missing" else {"content": contents[call.shape]}
     return {"type": "tool_result", "tool_use_id": id, **content, **({} if call.named else {"is_error": True})}
@@ -39,7 +40,7 @@ def _reasoning(kind: str, number: int, i: int) -> Message:
 
 
 def _odd(turn: Turn, number: int) -> list[Message]:
-    """Return blocks of types that only pass through."""
+    """Return blocks of types that only pass through, or that stand on the wrong side."""
     server = turn.kind == "model" and turn.odd == "server"
     id = f"srvtoolu_{number}"
     if server:
@@ -48,6 +49,10 @@ def _odd(turn: Turn, number: int) -> list[Message]:
         return [call, {"type": "web_search_tool_result", "tool_use_id": id, "content": [found]}]
     if turn.odd == "unknown":
         return [{"type": "future_block", "data": {"text": "", "content": []}, "zeta": 1, "alpha": 2}]
+    if turn.odd == "wrong side" and turn.kind == "user":
+        return [_reasoning("signed", number, 0), _call(Call(), f"wrong_{number}", "")]
+    if turn.odd == "wrong side":
+        return [_answer(Call(), f"wrong_{number}", ""), _image()]
     if turn.kind == "user" and turn.odd == "image":
         return [_image()]
     if turn.kind == "user" and turn.odd == "document":

@@ -13,6 +13,7 @@ from histories.turns import Call, Message, Turn, answered_now, arguments_of, nam
 def _result(call: Call, id: str, name: str) -> Message:
     text = output_of(call, name)
     parts: dict[str, Any] = {"list": [block(text), block("end of output")], "blank": " ", "empty": "", "missing": ""}
+    parts["object"] = {"output": text} if call.named else None
     return {"role": "tool", "tool_call_id": id, "content": parts.get(call.shape, text)}
 
 

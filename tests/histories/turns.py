@@ -106,7 +106,7 @@ class Call:
     """After how many further messages a late result comes."""
     output: str = "done"
     shape: str = "string"
-    """string, list, image, blank, empty, missing"""
+    """string, list, image, blank, empty, missing, object"""
     named: bool = True
     """The output starts with a line of its own."""
 
@@ -171,7 +171,7 @@ def texts(*, encodable: bool = False) -> st.SearchStrategy[str]:
 
 
 _FLAGS = (False, True)
-_SHAPES = ("string", "string", "list", "image", "empty", "missing", "blank")
+_SHAPES = ("string", "string", "list", "image", "empty", "missing", "blank", "object")
 
 
 @functools.cache
@@ -186,11 +186,11 @@ def _calls(troubles: bool) -> st.SearchStrategy[Call]:
         _one_of((None,) * 20 + BROKEN if troubles else (None,)),
         st.sampled_from(fates if troubles else fates[:1]),
         st.one_of(words, words, _one_of(OUTPUTS)),
-        st.sampled_from(list(product(_SHAPES if troubles else _SHAPES[:-1], (True, True, False)))),
+        st.sampled_from(list(product(_SHAPES if troubles else _SHAPES[:-2], (True, True, False)))),
     )
 
 
-ODD = ("cached", "server", "unknown", "keys", "custom", "legacy", "refusal", "audio", "image", "document")
+ODD = ("cached", "server", "unknown", "keys", "custom", "legacy", "refusal", "audio", "image", "document", "wrong side")
 _REASONING = ((), (), ("signed",), ("redacted", "signed"), ("unsigned",), ("unsigned", "signed"), ("signed", "signed"))
 _WORSE = (*_REASONING, ("empty",), ("half",), ("signed", "half"))
 _KINDS = ("user", "model", "model", "model", "model", "user", "orphan", "system", "empty")
@@ -222,7 +222,7 @@ def tame(turns: list[Turn], *, system: bool) -> list[Turn]:
     for i, turn in enumerate(turns):
         words = turn.texts or ("Well.",)
         beside = (turn.beside[0], "after") if turn.beside else None
-        odd = None if turn.odd in ("cached", "legacy", "refusal", "audio") else turn.odd
+        odd = None if turn.odd in ("cached", "legacy", "refusal", "audio", "wrong side") else turn.odd
         shared = {"texts": words, "beside": beside, "odd": odd}
         if turn.kind == "system" and system:
             tamed.append(turn)

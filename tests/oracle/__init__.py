@@ -15,6 +15,7 @@ from oracle import relations
 from oracle.anthropic import RULES as ANTHROPIC
 from oracle.common import Message, Rules, leaf_fault, leaves
 from oracle.openai_chat import RULES as OPENAI_CHAT
+from oracle.openai_chat import template_faults
 from oracle.relations import changed_last_calls, changed_system, lost_request, mispaired
 from oracle.tagged_text import RULES as TEXT
 from oracle.tagged_text import text_faults
@@ -29,13 +30,17 @@ _RULES = {
 FORMATS = tuple(_RULES)
 
 
-def faults(view: list[Message], format: str) -> list[str]:
-    """Return what a provider of this format would refuse in `view`, as far as the view alone shows it."""
+def faults(view: list[Message], format: str, *, alternate: bool = False) -> list[str]:
+    """Return what a provider of this format would refuse in `view`, as far as the view alone shows it.
+
+    `alternate` is for a server of openai-chat whose chat template refuses two users, or two assistants, in a row.
+    """
     shapeless = [f"message {i}: no dict" for i, message in enumerate(view) if not isinstance(message, dict)]
     if shapeless:
         return shapeless
     rules = _RULES[format]
-    return [*_unsendable(view), *_unknown_roles(view, rules), *rules.view(view)]
+    found = [*_unsendable(view), *_unknown_roles(view, rules), *rules.view(view)]
+    return [*found, *template_faults(view)] if alternate and format == "openai-chat" else found
 
 
 def relation_faults(raw: list[Message], view: list[Message], format: str, *, request_cut: bool = False) -> list[str]:

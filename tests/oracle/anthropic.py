@@ -16,6 +16,7 @@ from oracle.common import (
     blocks,
     call_key,
     is_a,
+    is_content,
     key_of,
     repeated,
     side_of_role,
@@ -28,7 +29,7 @@ _ID = re.compile("[a-zA-Z0-9_-]+")
 
 def _view(view: list[Message]) -> list[str]:
     order = (_first_user, _alternate, _answered_next, _results_first)
-    content = (_blank_content, _trailing_space, _call_ids, _inputs, _marks)
+    content = (_blank_content, _trailing_space, _call_ids, _inputs, _marks, _reasoning_places, _result_texts)
     return [fault for rule in (*order, *content) for fault in rule(view)]
 
 
@@ -115,15 +116,32 @@ def _marks(view: list[Message]) -> list[str]:
     return [f"{len(marked)} cache_control, at most {CACHE_MARKS}"] if len(marked) > CACHE_MARKS else []
 
 
+def _reasoning_places(view: list[Message]) -> list[str]:
+    """Find reasoning that no reply holds, and a reply that ends in it (not in spec 6: the API's own error says so)."""
+    kinds = ("thinking", "redacted_thinking")
+    users = [i for i, m in enumerate(view) if m.get("role") == "user" and any(is_a(b, *kinds) for b in blocks(m))]
+    ends = [i for i, m in enumerate(view) if m.get("role") == "assistant" and is_a((blocks(m) or [None])[-1], *kinds)]
+    found = [f"message {i}: reasoning in a message of the user's" for i in users]
+    return found + [f"message {i}: the reply ends in reasoning" for i in ends]
+
+
+def _result_texts(view: list[Message]) -> list[str]:
+    results = [(i, b) for i, message in enumerate(view) for b in blocks(message) if is_a(b, "tool_result")]
+    wrong = [(i, b.get("tool_use_id")) for i, b in results if not is_content(b.get("content", ""))]
+    return [f"message {i}: the content of result {id!r} is no text and no list of blocks" for i, id in wrong]
+
+
 def _calls(message: Message) -> list[tuple[Any, Any]]:
-    return [(b.get("name"), b.get("input")) for b in blocks(message) if is_a(b, "tool_use")]
+    said = blocks(message) if message.get("role") == "assistant" else []
+    return [(b.get("name"), b.get("input")) for b in said if is_a(b, "tool_use")]
 
 
 def _steps(messages: list[Message]) -> list[Step]:
     steps: list[Step] = []
     for message in messages:
-        calls = [b for b in blocks(message) if is_a(b, "tool_use")]
-        results = [b for b in blocks(message) if is_a(b, "tool_result")]
+        role = message.get("role")
+        calls = [b for b in blocks(message) if role == "assistant" and is_a(b, "tool_use")]
+        results = [b for b in blocks(message) if role == "user" and is_a(b, "tool_result")]
         steps.append(
             (
                 [(key_of(b.get("id")), call_key(b.get("name"), b.get("input"))) for b in calls],

@@ -76,6 +76,11 @@ def is_a(block: Any, *types: str) -> bool:
     return isinstance(block, dict) and block.get("type") in types
 
 
+def is_content(value: Any) -> bool:
+    """Say whether a value is a string or a list of blocks, as the request types of both SDKs have a result."""
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, dict) for item in value))
+
+
 # JSON
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 from oracle.common import (
@@ -12,6 +13,7 @@ from oracle.common import (
     block_text,
     block_texts,
     call_key,
+    is_content,
     key_of,
     object_fault,
     repeated,
@@ -20,7 +22,7 @@ from oracle.common import (
 
 
 def _view(view: list[Message]) -> list[str]:
-    rules = (_answered_after, _ids_in_message, _arguments, _says_something)
+    rules = (_answered_after, _ids_in_message, _arguments, _says_something, _tool_texts)
     return [fault for rule in rules for fault in rule(view)]
 
 
@@ -76,6 +78,24 @@ def _says_something(view: list[Message]) -> list[str]:
         for i, message in enumerate(view)
         if message.get("role") == "assistant" and not any(message.get(key) for key in keys)
     ]
+
+
+def _tool_texts(view: list[Message]) -> list[str]:
+    tools = [(i, m.get("content")) for i, m in enumerate(view) if m.get("role") == "tool"]
+    return [f"message {i}: the content of a result is no text" for i, content in tools if not is_content(content)]
+
+
+def template_faults(view: list[Message]) -> list[str]:
+    """Find two of a role in a row, and an answer before any question; old function calls are left out of account."""
+    found = [
+        f"message {i}: a second {b['role']!r} in a row"
+        for i, (a, b) in enumerate(pairwise(view), 1)
+        if a["role"] == b["role"] in ("user", "assistant") and not (a.get("function_call") or b.get("function_call"))
+    ]
+    first = next((message for message in view if message["role"] not in ("system", "developer")), None)
+    if first is not None and first["role"] not in ("user", "function"):
+        found.append(f"the first role behind the system messages is {first['role']!r}")
+    return found
 
 
 def _calls(message: Message) -> list[tuple[Any, Any]]:

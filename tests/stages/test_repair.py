@@ -84,12 +84,47 @@ def test_images_of_an_orphan_are_named():
     assert "iVBORw0KGgo=" not in block["text"]
 
 
+def test_images_by_address_are_named_too():
+    """Of any kind; the report leads to the whole."""
+    remote = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    session = ContextSession(PLAIN, format="openai-chat")
+    view = session.prepare([ASK, tool("gone", [text("See."), remote, {"type": "future_part"}])])
+    ref = session.report.repairs[0].ref
+    mark = "omitted; recall ref"
+    assert view[1]["content"] == f"result of a tool call: See.\n[image {mark} {ref}]\n[future_part {mark} {ref}]"
+    assert json.loads(session.recall(ref))[1] == remote
+
+
 def test_an_orphan_names_its_tool_where_it_is_known():
-    """The second answer to a call has no call left."""
+    """The second answer to a call has no call left; a tool message may name its tool itself."""
     raw = [ASK, model(use("c1")), user(answer("c1", "one"), answer("c1", "two"))]
-    view, _ = prepared(raw, "anthropic")
-    assert view[2]["content"][0] == answer("c1", "one")
-    assert view[2]["content"][1]["text"].endswith(": two")
+    assert prepared(raw, "anthropic")[0][2] == user(answer("c1", "one"), text("result of code_run: two"))
+    raw = [ASK, asks("c1"), tool("c1", "one"), tool("c1", "two"), tool("c2", "three") | {"name": "file_read"}]
+    said = [{"role": "user", "content": f"result of {words}"} for words in ("code_run: two", "file_read: three")]
+    assert prepared(raw, "openai-chat")[0] == [*raw[:3], *said]
+
+
+def test_the_result_of_an_evicted_call_names_its_tool():
+    """Its call was known once."""
+    session = ContextSession(PLAIN | {"budget": {"chars": 1_500}}, format="openai-chat")
+    raw = [ASK, asks("c1"), {"role": "user", "content": "x" * 900}, asks("c2"), tool("c2", "y" * 600), *[YES, ASK] * 3]
+    assert [message.get("tool_calls") for message in session.prepare(raw)[:2]] == [asks("c2")["tool_calls"], None]
+    view = session.prepare([*raw, tool("c1", "late")])
+    assert view[-1] == {"role": "user", "content": "result of code_run: late"}
+
+
+def test_what_the_other_side_may_not_send():
+    """It is told as text; reasoning that nobody signed for is left out."""
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    raw = [user(text("Go."), thinking, use("c1")), model(answer("c1", "ok"), image)]
+    view, report = prepared(raw, "anthropic")
+    assert view[0] == user(text("Go."), text('call of code_run: {"code": "1"}'))
+    assert view[1] == model(
+        text("result of a tool call: ok"), text(f"[image omitted; recall ref {report.repairs[-1].ref}]")
+    )
+    assert [(action.message, action.part) for action in report.repairs] == [(0, "1"), (0, "2"), (1, "0"), (1, "1")]
+    assert all(action.ref for action in report.repairs)
 
 
 def test_orphans_of_the_text_format_stay():
@@ -201,6 +236,64 @@ def test_arguments_that_do_not_parse(given, sent):
     assert view[1]["tool_calls"][0]["function"]["arguments"] == sent
 
 
+def test_arguments_of_the_old_form():
+    """Those of `function_call` too."""
+    raw = [ASK, {"role": "assistant", "content": None, "function_call": {"name": "a", "arguments": "not json"}}]
+    view, report = prepared([*raw, {"role": "function", "name": "a", "content": "x"}], "openai-chat")
+    assert view[1]["function_call"] == {"name": "a", "arguments": '{"_raw": "not json"}'}
+    assert [action.message for action in report.repairs] == [1]
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"), [(None, ""), ({"rows": [1]}, '{"rows": [1]}'), (7, "7"), (["a", {"b": 1}], '["a", {"b": 1}]')]
+)
+def test_a_result_that_is_no_text(given, sent):
+    """The text of its JSON, so that its limit holds as for any other."""
+    raw = [ASK, asks("c1"), tool("c1", given)]
+    view, report = prepared(raw, "openai-chat")
+    assert view[2] == tool("c1", sent)
+    assert [action.message for action in report.repairs] == [2]
+    view, report = prepared([ASK, model(use()), user(answer("c1", given))], "anthropic")
+    assert view[2] == user(answer("c1", sent))
+    assert [action.message for action in report.repairs] == [2]
+
+
+@pytest.mark.parametrize(
+    ("format", "raw"),
+    [
+        ("anthropic", [ASK, model(use()), user(answer("c1", {"rows": ["x" * 50] * 900}))]),
+        ("openai-chat", [ASK, asks("c1"), tool("c1", {"rows": ["x" * 50] * 900})]),
+    ],
+)
+def test_a_long_result_that_is_no_text(format, raw):
+    """It is cut to the limit of its tool."""
+    view, _ = prepared(raw, format)
+    (sent,) = [view[2]["content"]] if format == "openai-chat" else [block["content"] for block in view[2]["content"]]
+    assert sent.startswith('{"rows": ["xxx')
+    assert 9_000 < len(sent) <= 10_000
+
+
+def test_a_reply_that_ends_in_its_reasoning():
+    """Cut off before a word was said: the provider refuses it, so a text stands behind; it goes when words come."""
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    session = ContextSession(PLAIN, format="anthropic")
+    view = session.prepare([ASK, model(thinking)])
+    assert view[1] == model(thinking, text("[the reply ends in its reasoning]"))
+    assert [str(action) for action in session.report.repairs] == [
+        "repair: message 1, 0 -> 61 chars: a reply that ends in its reasoning"
+    ]
+    view = session.prepare([ASK, model(thinking), model(text("So."))])
+    assert view[1] == model(thinking, text("So."))
+    assert prepared([ASK, model(thinking, use())], "anthropic")[0][1] == model(thinking, use())
+
+
+def test_a_reply_of_old_reasoning_alone_leaves_with_it():
+    """When a pass drops the reasoning, no message of ours stays behind."""
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    view, _ = prepared([ASK, model(thinking), *[ASK, YES] * 10], "anthropic")
+    assert view[0] == user(text("Go."), text("Go."))
+
+
 @pytest.mark.parametrize(("given", "sent"), [("", {}), ("not json", {"_raw": "not json"}), ({"a": 1}, {"a": 1})])
 def test_an_input_that_is_no_object(given, sent):
     """The same in the Messages API."""
@@ -247,6 +340,8 @@ def test_a_list_that_starts_with_the_model():
         ("openai-chat", []),
         ("openai-chat", [{"role": "system", "content": "Rule."}]),
         ("text", [{"role": "developer", "content": "Rule."}, {"role": "system", "content": "Rule."}]),
+        ("openai-chat", [{"role": "developer", "content": "Rule."}, {"role": "system", "content": []}]),
+        ("text", [{"role": "system", "content": None}]),
     ],
 )
 def test_no_messages_or_system_alone(format, raw):
