@@ -245,7 +245,7 @@ def test_7_every_cut_can_be_had_back(format: str, data: st.DataObject) -> None:
 
 def references(text: str) -> list[str]:
     """Return the references in markers of ours, told from forged ones by their sixteen hex digits."""
-    parts = text.split("omitted; recall ref ")[1:] + text.split("where marked; recall ref ")[1:]
+    parts = text.split("omitted; saved: ref ")[1:] + text.split("where marked; saved: ref ")[1:]
     refs = [part[:16] for part in parts]
     return [ref for ref in refs if len(ref) == 16 and set(ref) <= set("0123456789abcdef") and ref != "0" * 16]
 

@@ -20,7 +20,7 @@ READ = {
 }
 RUN = {"type": "function", "function": {"name": "code_run", "description": "Run Python.", "parameters": {}}}
 TOOLS = [READ]
-LINE = "[tool definitions unchanged: file_read(path, start?); call the tools in the same form as before]"
+LINE = "[tool definitions unchanged: file_read(path, start?); a call has the same form as before]"
 ASK = {"role": "user", "content": "Go."}
 CALL = '<tool_use>{"name": "file_read", "arguments": {"path": "a.py"}}</tool_use>'
 
@@ -121,16 +121,14 @@ def test_any_name_is_known_where_none_can_be_read():
     """Definitions in prose tell no names."""
     prose = "file_read(path): read a file. code_run(code): run Python. " * 3
     session = ContextSession(format="text")
-    line = "[tool definitions unchanged; call the tools in the same form as before]"
+    line = "[tool definitions unchanged; a call has the same form as before]"
     assert shown(session, history(2), prose) == [prose, line, line]
 
 
 @pytest.mark.parametrize("tools", [[READ, RUN], json.dumps([READ, RUN])])
 def test_every_usual_form_is_read(tools):
     """Of Anthropic, of OpenAI, as JSON text."""
-    line = (
-        "[tool definitions unchanged: file_read(path, start?), code_run(); call the tools in the same form as before]"
-    )
+    line = "[tool definitions unchanged: file_read(path, start?), code_run(); a call has the same form as before]"
     assert shown(ContextSession(format="text"), history(1), tools) == [tools, line]
 
 
@@ -138,7 +136,7 @@ def test_a_name_does_not_break_the_line():
     """Whatever stands in a definition."""
     odd = [{"name": "a\nb\u2028", "description": "x" * 100}]
     _, line = shown(ContextSession(format="text"), history(1, "Well."), odd)
-    assert line == "[tool definitions unchanged: a b (); call the tools in the same form as before]"
+    assert line == "[tool definitions unchanged: a b (); a call has the same form as before]"
 
 
 def test_a_line_that_would_not_be_shorter_is_not_used():
@@ -156,9 +154,7 @@ def test_a_change_brings_the_new_ones_in_full():
             grown.append(RUN)
         session.prepare(raw[: 2 * turn + 1], tools=tools)
         told.append(session.request()["tools"])
-    line = (
-        "[tool definitions unchanged: file_read(path, start?), code_run(); call the tools in the same form as before]"
-    )
+    line = "[tool definitions unchanged: file_read(path, start?), code_run(); a call has the same form as before]"
     assert told == [TOOLS, LINE, [READ, RUN], grown, LINE, grown, None, grown, line]
 
 

@@ -373,7 +373,7 @@ def test_tool_output():
     session, text = ContextSession({"tools": {"code_run": 300}}), "line\n" * 200
     cut = session.tool_output("code_run", text)
     assert len(cut) <= 300
-    assert session.recall(re.search(r"recall ref (\w{16})", cut)[1]) == text
+    assert session.recall(re.search(r"saved: ref (\w{16})", cut)[1]) == text
     assert session.tool_output("code_run", cut) is cut
 
 

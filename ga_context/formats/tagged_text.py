@@ -86,7 +86,7 @@ class TaggedText(Format):
         """Name each tool with its parameters: where the whole prompt is sent anew each turn, that is all there is."""
         forms = [f"{name}({', '.join(parameters)})" for name, parameters in _definitions(tools).items()]
         which = f": {printable(', '.join(forms))}" if forms else ""
-        return f"[tool definitions unchanged{which}; call the tools in the same form as before]"
+        return f"[tool definitions unchanged{which}; a call has the same form as before]"
 
     def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
         return {"role": "user", "content": ""}, self.block(kind, "content", text, ordinal, bare=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn, payload_bytes
-from ga_context.model import Block
+from ga_context.model import Block, Path
 from ga_context.stages.truncate import listed_tags
 from ga_context.state import State
 from ga_context.text.marker import FOLDED, payload_note
@@ -92,11 +92,20 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
         cut = _cut(state, turn, block, text)
         if cut is not None and cut.size < block.text_chars(path, text):
             cuts.append((path, cut))
-    for path, kind, data in fmt.payloads(block):
-        cuts.append((path, Cut((payload_note(kind, state.archive.ref(payload_bytes(data))),), 0)))
+    cuts += _payload_cuts(state, block)
     if cuts:
         edits.append(CutTexts(index, place, tuple(cuts), "compact", f"old {block.kind}"))
     return edits
+
+
+def _payload_cuts(state: State, block: Block) -> Iterator[tuple[Path, Cut]]:
+    """Yield the line that stands for each payload, where that is shorter than what the payload is charged."""
+    payloads = state.fmt.payloads(block)
+    whole = state.fmt.cut(block, (), {}).size if payloads else 0
+    for path, kind, data in payloads:
+        cut = Cut((payload_note(kind, state.archive.ref(payload_bytes(data))),), 0)
+        if state.fmt.cut(block, ((path, cut),), {}).size < whole:
+            yield path, cut
 
 
 def _holds_anchor(state: State, turn: Turn, block: Block) -> bool:

@@ -8,13 +8,8 @@ from ga_context.closure import results_end
 from ga_context.edits import Edit, Insert, Swap, Turn
 from ga_context.model import Block, Kind, Row
 from ga_context.state import State
-from ga_context.text.marker import payload_note
+from ga_context.text.marker import EMPTY_LIST, FIRST_USER, MISSING_RESULT, NO_WORDS, payload_note
 from ga_context.text.size import json_text
-
-MISSING_RESULT = "[no result: this call was never answered]"
-FIRST_USER = "[the conversation starts with the assistant]"
-EMPTY_LIST = "[the messages so far hold no text]"
-NO_WORDS = "[the reply ends in its reasoning]"
 
 MAX_CACHE_MARKERS = 4
 """A fifth ``cache_control`` is refused (spec 6)."""

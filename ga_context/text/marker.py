@@ -1,4 +1,13 @@
-"""Every mark that is put into a text. No decision to cut ever looks for one: sizes suffice."""
+"""Every mark and placeholder that is put into a text: the words of ours that a model reads in place of others.
+
+One form: in square brackets, a statement of what is not there and, where there is one, the reference under which it is
+kept. No order and no request, so that nothing reads as one. No decision to cut ever looks for a mark: sizes suffice.
+
+Beside right-to-left text a mark stays in one piece, since what has a number or a reference in it is on a line of its
+own: each paragraph is ordered by itself, and a line feed ends one, along with whatever embedding a cut has left open
+(UAX #9, P1 and X8). A mark inside a line has no number, or only one behind a word, which then counts as part of that
+word's run (W7). Isolates would do it too, but they are invisible characters that a model copies into code and commands.
+"""
 
 LINE_MARK = "[... omitted ...]"
 """Stands inside a shortened line; `note` at the end of the text gives the reference."""
@@ -6,15 +15,27 @@ LINE_MARK = "[... omitted ...]"
 FOLDED = "[...]"
 """Stands for the content of a block whose newer version is further down."""
 
+MISSING_RESULT = "[no result: this call was never answered]"
+"""Answers a call that is followed by something else."""
+
+NO_WORDS = "[the reply ends in its reasoning]"
+"""Stands behind reasoning that nothing follows."""
+
+FIRST_USER = "[the conversation starts with the assistant]"
+"""Stands before a list that would start with the model."""
+
+EMPTY_LIST = "[the messages so far hold no text]"
+"""Is all there is where nothing was left to send."""
+
 
 def marker(chars: int, ref: str) -> str:
     """Stand between head and tail for `chars` characters that are kept under `ref`."""
-    return f"\n[... {chars} characters omitted; recall ref {ref} ...]\n"
+    return f"\n[... {chars} characters omitted; saved: ref {ref} ...]\n"
 
 
 def note(chars: int, ref: str) -> str:
-    """End a text whose own marks say where, but not how to get it back."""
-    return f"\n[{chars} characters omitted where marked; recall ref {ref}]"
+    """End a text whose own marks say where, but not under which reference it is kept."""
+    return f"\n[{chars} characters omitted where marked; saved: ref {ref}]"
 
 
 def data_mark(chars: int) -> str:
@@ -23,5 +44,5 @@ def data_mark(chars: int) -> str:
 
 
 def payload_note(kind: str, ref: str) -> str:
-    """Stand for an image, a document or a sound."""
-    return f"[{kind} omitted; recall ref {ref}]"
+    """Stand for an image, a document or a sound, alone or at the end of a text."""
+    return f"[{kind} omitted; saved: ref {ref}]"

@@ -262,7 +262,7 @@ def test_a_long_key_info_is_shortened_and_comes_back(format):
     session.update_key_info("fact\n" * 3_000)
     anchor = anchor_of(format, session.prepare(write(format, [ASK, ROUND])))
     assert len(anchor) <= 6_000
-    assert session.recall(re.search(r"recall ref (\w+)", anchor)[1]) == "fact\n" * 3_000
+    assert session.recall(re.search(r"saved: ref (\w+)", anchor)[1]) == "fact\n" * 3_000
 
 
 @pytest.mark.parametrize("format", FORMATS)

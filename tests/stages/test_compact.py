@@ -106,7 +106,7 @@ def test_results_are_cut_to_a_window(format):
     """800 characters with the marker, half at the head, half at the tail; the ten newest messages stay."""
     raw = rounds(format, 9)
     view = ContextSession(PLAIN, format=format).prepare(raw)
-    cuts = re.findall(r"a+\\n\[\.\.\. \d+ characters omitted; recall ref \w{16} \.\.\.\]\\nz+", json.dumps(view[:9]))
+    cuts = re.findall(r"a+\\n\[\.\.\. \d+ characters omitted; saved: ref \w{16} \.\.\.\]\\nz+", json.dumps(view[:9]))
     assert [790 < len(json.loads(f'"{cut}"')) <= 800 for cut in cuts] == [True] * 4
     assert abs(cuts[0].count("a") - cuts[0].count("z")) <= 15
     assert [a is b for a, b in zip(view, raw, strict=True)] == [True, True, False] + [True, False] * 3 + [True] * 10
@@ -125,7 +125,7 @@ def test_the_original_comes_back(format):
     """By the reference in the marker, and by that in the report."""
     session = ContextSession(PLAIN, format=format)
     view = session.prepare(rounds(format, 9))
-    refs = set(re.findall(r"recall ref (\w+)", json.dumps(view)))
+    refs = set(re.findall(r"saved: ref (\w+)", json.dumps(view)))
     assert {action.ref for action in session.report.actions} == refs
     assert [LONG in session.recall(ref) for ref in refs] == [True] * len(refs)
     assert {action.stage for action in session.report.actions} == {"compact"}
@@ -242,7 +242,7 @@ def test_an_old_image_becomes_a_line(format):
     session = ContextSession(PLAIN, format=format)
     view = session.prepare([{"role": "user", "content": [image, {"type": "text", "text": "See."}]}, *newer])
     line, text = view[0]["content"]
-    assert re.fullmatch(r"\[image omitted; recall ref \w{16}\]", line["text"])
+    assert re.fullmatch(r"\[image omitted; saved: ref \w{16}\]", line["text"])
     assert session.recall(line["text"][-17:-1]) == b"picture" * 100
     assert text == {"type": "text", "text": "See."}
 
@@ -272,7 +272,7 @@ def test_tags(text, cut, role):
     """Outermost pairs that stand on their own; what only talks about a tag stays."""
     spoken = [{"role": "user", "content": "Go."}, {"role": role, "content": text}]
     new = old(*spoken, format="openai-chat")[1]["content"]
-    assert len(re.findall("characters omitted; recall ref", new)) == cut
+    assert len(re.findall("characters omitted; saved: ref", new)) == cut
     assert cut or new == text
     for name in ("think", "thinking"):
         assert new.count(f"<{name}>") - new.count(f"</{name}>") == text.count(f"<{name}>") - text.count(f"</{name}>")
@@ -285,7 +285,7 @@ def test_the_content_of_a_pair_is_a_window():
     )
     content = re.fullmatch(r"So: <think>(.*)</think> ok", message["content"], re.DOTALL)[1]
     assert 790 < len(content) <= 800
-    assert re.fullmatch(r"a{360,}\n\[\.\.\. \d+ characters omitted; recall ref \w{16} \.\.\.\]\nz{360,}", content)
+    assert re.fullmatch(r"a{360,}\n\[\.\.\. \d+ characters omitted; saved: ref \w{16} \.\.\.\]\nz{360,}", content)
 
 
 def test_tags_and_window_can_be_set():
@@ -363,7 +363,7 @@ def test_no_exchange_straddles_the_border(format):
         config = PLAIN | {"compact": {"keep_recent": spared, "keep_recent_on_eviction": min(spared, 4)}}
         view = ContextSession(config, format=format).prepare(raw)
         assert faults(view, format) == []
-        assert json.dumps(view).count("characters omitted; recall") % 3 == 0
+        assert json.dumps(view).count("characters omitted; saved") % 3 == 0
 
 
 @pytest.mark.parametrize("format", FORMATS)

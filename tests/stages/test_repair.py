@@ -90,7 +90,7 @@ def test_images_by_address_are_named_too():
     session = ContextSession(PLAIN, format="openai-chat")
     view = session.prepare([ASK, tool("gone", [text("See."), remote, {"type": "future_part"}])])
     ref = session.report.repairs[0].ref
-    mark = "omitted; recall ref"
+    mark = "omitted; saved: ref"
     assert view[1]["content"] == f"result of a tool call: See.\n[image {mark} {ref}]\n[future_part {mark} {ref}]"
     assert json.loads(session.recall(ref))[1] == remote
 
@@ -121,7 +121,7 @@ def test_what_the_other_side_may_not_send():
     view, report = prepared(raw, "anthropic")
     assert view[0] == user(text("Go."), text('call of code_run: {"code": "1"}'))
     assert view[1] == model(
-        text("result of a tool call: ok"), text(f"[image omitted; recall ref {report.repairs[-1].ref}]")
+        text("result of a tool call: ok"), text(f"[image omitted; saved: ref {report.repairs[-1].ref}]")
     )
     assert [(action.message, action.part) for action in report.repairs] == [(0, "1"), (0, "2"), (1, "0"), (1, "1")]
     assert all(action.ref for action in report.repairs)

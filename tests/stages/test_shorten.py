@@ -29,7 +29,7 @@ def test_the_largest_text_is_cut(format):
     raw = write(format, [ASK, round_of("a" * 3_000 + "z" * 3_000, "small " * 50)])
     session = ContextSession(settings(3_000), format=format)
     view = json.dumps(session.prepare(raw))
-    assert re.search(r"a{500,}\\n\[\.\.\. \d+ characters omitted; recall ref \w{16} \.\.\.\]\\nz{500,}", view)
+    assert re.search(r"a{500,}\\n\[\.\.\. \d+ characters omitted; saved: ref \w{16} \.\.\.\]\\nz{500,}", view)
     assert "small " * 50 in view
     assert 2_800 < session.report.chars_after <= 3_000
 

@@ -70,7 +70,7 @@ def test_long_lines():
     text = "short\n" + "a" * 300 + "z\nshort\n"
     out = head_tail(text, 1000, REF, line_limit=120).apply(text)
     assert out.split("\n")[:3] == ["short", "a" * 50 + LINE_MARK + "a" * 50 + "z", "short"]
-    assert out.endswith("\n\n[200 characters omitted where marked; recall ref 0123456789abcdef]")
+    assert out.endswith("\n\n[200 characters omitted where marked; saved: ref 0123456789abcdef]")
 
 
 def test_a_line_just_over():
@@ -88,7 +88,7 @@ def test_data_goes_whole_and_alone_if_that_is_enough():
     out = head_tail(text, 400, REF).apply(text)
     assert out == (
         '<img src="[data: 1224 characters omitted]"> and words [data: 400 characters omitted] end'
-        "\n[1624 characters omitted where marked; recall ref 0123456789abcdef]"
+        "\n[1624 characters omitted where marked; saved: ref 0123456789abcdef]"
     )
 
 
@@ -105,9 +105,48 @@ def test_one_cluster_larger_than_the_limit():
     assert head_tail(text, 200, REF).apply(text) == marker(5001, REF)
 
 
-@pytest.mark.parametrize(
-    "unit", ["🇩🇪", "👨‍👩‍👧", "e\u0301", "\ud83d\ude00", "\r\n", "\\n", "\\ud83d\\ude00", "\\\\", "\u1100\u1161\u11a8"]
-)
+CLUSTERS = {
+    "Latin with marks": "e\u0323\u0308\u0301",
+    "Hebrew with points": "\u05e9\u05c1\u05b8",
+    "Arabic with vowels": "\u0628\u0651\u0650",
+    "Arabic number sign": "\u0600\u0661",
+    "Devanagari conjunct": "\u0915\u094d\u0937\u093f",
+    "Bengali conjunct": "\u0995\u09cd\u09b7\u09bf",
+    "Telugu conjunct": "\u0c15\u0c4d\u0c37\u0c3f",
+    "Tamil": "\u0ba8\u0bbf",
+    "Thai tone": "\u0e17\u0e35\u0e48",
+    "Thai am": "\u0e01\u0e33",
+    "Lao": "\u0e81\u0ecd",
+    "Tibetan": "\u0f66\u0f92\u0fb2\u0f74",
+    "Myanmar stack": "\u1000\u1039\u1000\u102d\u102f",
+    "Khmer stack": "\u179f\u17d2\u178f\u17d2\u179a\u17b8",
+    "Hangul jamo": "\u1112\u1161\u11ab",
+    "Hangul syllable with a jamo": "\ud558\u11ab",
+    "flag": "\U0001f1e9\U0001f1ea",
+    "flag of tags": "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "family": "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "skin tone": "\U0001f44d\U0001f3fd",
+    "keycap": "1\ufe0f\u20e3",
+}
+UNITS = ["\ud83d\ude00", "\r\n", "\\n", "\\ud83d\\ude00", "\\\\"]
+
+
+@pytest.mark.parametrize("script", CLUSTERS)
+def test_what_a_reader_sees_as_one_is_one(script):
+    """The tables of `regex` say so for each of them, so the next test is about us."""
+    assert regex.fullmatch(r"\X", CLUSTERS[script])
+
+
+@pytest.mark.parametrize("script", CLUSTERS)
+def test_a_line_is_cut_between_clusters(script):
+    """Around the mark inside it, too."""
+    unit = CLUSTERS[script]
+    text = "A: " + unit * 300 + "\n"
+    start, end = head_tail(text, 5_000, REF, line_limit=120).apply(text).split("\n")[0].split(LINE_MARK)
+    assert (start, end) == ("A: " + unit * ((len(start) - 3) // len(unit)), unit * (len(end) // len(unit)))
+
+
+@pytest.mark.parametrize("unit", [*CLUSTERS.values(), *UNITS])
 @pytest.mark.parametrize("shift", ["", " ", "ab"])
 def test_units_stay_whole(unit, shift):
     """A text of nothing but one unit is cut between them."""
