@@ -101,6 +101,19 @@ def test_a_late_result_comes_turn_by_turn(format, write):
 
 
 @both
+def test_a_result_that_is_three_messages_late(format, write):
+    """Other calls and words have come since; each result stands behind its own call."""
+    raw = write(ASK, "a b", [("a", "1")], "c", [("c", "3")], YES, ASK, [("b", "2")], YES, ASK)
+    session = ContextSession(PLAIN, format=format)
+    for end in range(1, len(raw) + 1):
+        view = session.prepare(raw[:end])
+        assert faults(view, format) == []
+    assert pairs(view) == [(["a", "b"], [("a", "1"), ("b", "2")]), (["c"], [("c", "3")])]
+    assert [report.break_cause for report in session.reports].count("repair") == 1
+    assert prepared(raw, format)[0] == view
+
+
+@both
 def test_a_user_between_call_and_result(format, write):
     """The result goes before the words."""
     view, _ = prepared(write(ASK, "a", ASK, [("a", "1")], YES), format)
