@@ -66,7 +66,7 @@ GENERIC_AGENT: dict[str, dict[str, Any]] = {
         "web_execute_js": {"limit": 8_000, "spill": True},
         "web_scan": {"limit": 10_000, "html_limit": 35_000},
         "file_read": {"limit": 20_000, "line_limit": 1_280},
-        "*": {"limit": 10_000},
+        "*": {"limit": 10_000, "json": "structure"},
     },
     "compact": {
         "interval": 5,

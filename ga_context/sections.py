@@ -12,7 +12,7 @@ DEFAULT_TOOLS: dict[str, dict[str, Any]] = {
     "web_execute_js": {"limit": 8_000, "spill": True},
     "web_scan": {"limit": 10_000, "html_limit": 35_000},
     "file_read": {"limit": 20_000, "line_limit": 1_280},
-    "*": {"limit": 10_000},
+    "*": {"limit": 10_000, "json": "structure"},
 }
 COMPACTED_TAGS = ("thinking", "think", "tool_use", "tool_call", "tool_result")
 ANCHOR_TAGS = ("history", "key_info", "earlier_context")
@@ -73,9 +73,9 @@ class ToolEntry(Section):
     html_limit: OptionalWindow = None
     """Characters of a result that is HTML, at least 100 (Table 1: 35,000 for web_scan). Set nowhere: `limit` holds."""
     spill: Annotated[bool | None, Field(strict=True)] = None
-    """Archive the whole output and show a short preview when the call asks for a file (Table 1, web_execute_js)."""
+    """Whether a result is a preview of 170 characters where its call's input has `save_to_file` set (Table 1)."""
     json_mode: Literal["structure", "text"] | None = Field(default=None, alias="json")
-    """"structure" or "text", read by the structural cut of JSON results (spec 4.1). Set nowhere: "structure"."""
+    """How a JSON result is cut: in its "structure", so that it still parses, or as "text", head and tail (spec 4.1)."""
     per_turn_limit: OptionalWindow = None
     """Characters, at least 100, that the n results of one message share: each gets its n-th part (spec 4.1)."""
 

@@ -24,6 +24,7 @@ CASES = [
     "31-orphan-cascade-empties-all",
     "32-half-unicode-escape",
     "34-grapheme-cluster-split",
+    "35-json-result-cut-mid-string",
     "36-image-counted-as-text",
     "38-data-uri-cut",
     "43-five-cache-markers",

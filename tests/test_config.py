@@ -56,7 +56,7 @@ THE_REPORT: dict[str, dict[str, Any]] = {
         "web_execute_js": unset(limit=8_000, spill=True),
         "web_scan": unset(limit=10_000, html_limit=35_000),
         "file_read": unset(limit=20_000, line_limit=1_280),
-        "*": unset(limit=10_000),
+        "*": unset(limit=10_000, json="structure"),
     },
     "compact": {
         "interval": 5,
@@ -567,7 +567,7 @@ def test_every_key_has_a_row() -> None:
     """All keys of all sections, and what is set of each tool."""
     config, rows = layered()
     assert config == ContextConfig()
-    assert len(rows) == 9 + 8 + 7 + 2 + 6 + 3
+    assert len(rows) == 9 + 9 + 7 + 2 + 6 + 3
     assert rows[0] == Origin("budget.window_tokens", 30_000, "default")
     assert Origin("budget.chars", None, "default") in rows
     assert [row.key for row in rows if row.key.startswith("tools.")] == [
@@ -579,6 +579,7 @@ def test_every_key_has_a_row() -> None:
         "tools.file_read.limit",
         "tools.file_read.line_limit",
         "tools.*.limit",
+        "tools.*.json",
     ]
 
 

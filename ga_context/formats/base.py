@@ -126,6 +126,10 @@ class Format:
         """Return where the results stand in a result text, as tags that cross none of these names; None: all of it."""
         return None
 
+    def is_json(self, block: Block, path: Path) -> bool:
+        """Return whether a text is data written as JSON: it must parse after any cut, so that it can be put back."""
+        return False
+
     def render(self, block: Block, **changes: Any) -> Block:
         """Return the block with ``changes``, its ``wire`` and ``size`` made anew from base, cuts and note."""
         block = block._replace(**changes)

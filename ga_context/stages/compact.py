@@ -7,12 +7,13 @@ from itertools import pairwise
 
 from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn, payload_bytes
 from ga_context.model import Block, Path
-from ga_context.stages.truncate import listed_tags
+from ga_context.stages.truncate import listed_tags, structured
 from ga_context.state import State
 from ga_context.text.marker import FOLDED, payload_note
 from ga_context.text.size import json_text
+from ga_context.text.structure import fit
 from ga_context.text.tags import Pair, pairs
-from ga_context.text.window import Cut, Piece, head_tail, spliced
+from ga_context.text.window import Cut, Piece, spliced
 
 
 def compact(state: State, turn: Turn) -> list[Edit]:
@@ -89,7 +90,7 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
         return edits
     cuts = []
     for path, text in fmt.texts(block):
-        cut = _cut(state, turn, block, text)
+        cut = _cut(state, turn, block, path, text)
         if cut is not None and cut.size < block.text_chars(path, text):
             cuts.append((path, cut))
     cuts += _payload_cuts(state, block)
@@ -120,19 +121,23 @@ def _is_sealed(state: State, index: int, block: Block) -> bool:
     return any([other.sealed for other in beside])
 
 
-def _cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:
+def _cut(state: State, turn: Turn, block: Block, path: Path, text: str) -> Cut | None:
     """Return the window on an old text: on all of it for results, reasoning and arguments, else on its tags."""
-    tagged, limit = state.fmt.tagged, turn.config.compact.window_chars
-    tags = listed_tags(turn.config) if tagged else ()
-    if block.kind == "text" or (tagged and (block.kind == "call" or state.fmt.spans(text, tags) is not None)):
+    fmt, limit = state.fmt, turn.config.compact.window_chars
+    tags = listed_tags(turn.config) if fmt.tagged else ()
+    if block.kind == "text" or (fmt.tagged and (block.kind == "call" or fmt.spans(text, tags) is not None)):
         return _tags_cut(state, turn, block, text)
-    return head_tail(text, limit, state.archive.ref(text), tags=tags) if len(text) > limit else None
+    if len(text) <= limit:
+        return None
+    json = block.kind == "result" and structured(turn.config, block)
+    return fit(text, limit, state.archive.ref(text), tags=tags, json=json, must_parse=fmt.is_json(block, path))
 
 
 def _tags_cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:
     """Return the windows on the contents of tags; in the text format anchors fold wherever they were said."""
     settings = turn.config.compact
     inner = listed_tags(turn.config) if state.fmt.tagged else ()
+    results = [start for start, _ in state.fmt.spans(text, inner) or ()]
     windows: list[tuple[int, int, Cut]] = []
     for pair in pairs(text, inner or settings.tags):
         start, end = pair.content_start, pair.content_end
@@ -140,8 +145,8 @@ def _tags_cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:
             if end - start > len(FOLDED) and block.kind != "result":
                 windows.append((start, end, Cut((FOLDED,), end - start)))
         elif end - start > settings.window_chars:
-            content = text[start:end]
-            cut = head_tail(content, settings.window_chars, state.archive.ref(text), tags=inner)
+            json = start not in results or structured(turn.config, block, results.index(start))
+            cut = fit(text[start:end], settings.window_chars, state.archive.ref(text), tags=inner, json=json)
             if cut is not None:
                 windows.append((start, end, cut))
     return spliced(text, windows) if windows else None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ga_context.archive import REF_DIGITS
 from ga_context.edits import CutTexts, Edit, Turn
 from ga_context.memory import reserve
 from ga_context.model import Block, Path
-from ga_context.stages.truncate import listed_tags
+from ga_context.stages.truncate import LEAST_LIMIT, listed_tags, structured
 from ga_context.state import State
 from ga_context.text.marker import marker
-from ga_context.text.window import head_tail
+from ga_context.text.structure import fit
+from ga_context.text.window import Cut, head_tail, spliced
 
 LEAST_TEXT_CHARS = 80
 """A text keeps at least this much beside its marker (spec 3, promise 3, i)."""
@@ -74,18 +74,50 @@ def _is_mandatory(state: State, one: Candidate) -> bool:
 
 
 def _cuts(state: State, turn: Turn, over: int, found: list[Candidate], least: int) -> list[Edit]:
-    """Cut the largest texts, to ``least`` or more, as the budget needs; one character less is one less as JSON."""
-    tags = listed_tags(turn.config) if state.fmt.tagged else ()
+    """Cut the largest texts, to ``least`` or more, as the budget needs."""
     edits: list[Edit] = []
     for one in sorted(found, key=lambda one: (-one.chars, one.row, one.block)):
         if over <= 0:
             break
-        mark = marker(len(one.text), "0" * REF_DIGITS)
-        limit = max(len(mark) + LEAST_TEXT_CHARS, least, one.chars - over - mark.count("\n"))
-        if limit >= one.chars:
-            continue
-        cut = head_tail(one.text, limit, state.archive.ref(one.text), tags=tags)
-        if cut is not None and cut.size < one.chars:
+        cut, gain = _shortened(state, turn, one, over, least)
+        if cut is not None and gain > 0:
             edits.append(CutTexts(one.row, one.block, ((one.path, cut),), "evict", "still over the budget"))
-            over -= one.chars - cut.size - mark.count("\n")
+            over -= gain
     return edits
+
+
+def _shortened(state: State, turn: Turn, one: Candidate, over: int, least: int) -> tuple[Cut | None, int]:
+    """Cut a text so that ``over`` characters go, if it has them, and return how many go at least.
+
+    One character less is one less as JSON, but what has to be escaped in a mark is one more.
+    """
+    mark = marker(len(one.text), state.archive.ref(one.text))
+    floor = max(len(mark) + LEAST_TEXT_CHARS, least)
+    limit, step = one.chars - over - mark.count("\n"), 1
+    while floor < one.chars:
+        cut = _cut(state, turn, one, max(limit, floor))
+        gain = one.chars - cut.size - cut.escapes if cut is not None else 0
+        if gain >= over or limit <= floor:
+            return cut, gain
+        step = max(over - gain, 2 * step)
+        limit -= step
+    return None, 0
+
+
+def _cut(state: State, turn: Turn, one: Candidate, limit: int) -> Cut | None:
+    """Cut a text to ``limit``; where results stand in it as tags, the longest of them as far as that is enough."""
+    block, fmt, text, ref = _block(state, one), state.fmt, one.text, state.archive.ref(one.text)
+    is_result, tags = block.kind == "result", listed_tags(turn.config) if fmt.tagged else ()
+    spans = (fmt.spans(text, tags) if is_result else None) or [(0, len(text))]
+    room = limit - len(text) + sum([end - start for start, end in spans])
+    windows: list[tuple[int, int, Cut]] = []
+    by_size = sorted(enumerate(spans), key=lambda numbered: numbered[1][1] - numbered[1][0])
+    for done, (n, (start, end)) in enumerate(by_size):  # what the short ones leave is for the longer
+        share = room // (len(spans) - done)
+        if share < min(end - start, LEAST_LIMIT):
+            return head_tail(text, limit, ref, tags=tags)
+        json, must_parse = is_result and structured(turn.config, block, n), fmt.is_json(block, one.path)
+        cut = fit(text[start:end], share, ref, tags=tags, json=json, must_parse=must_parse)
+        room -= cut.size if cut else end - start
+        windows += [(start, end, cut)] if cut else []
+    return spliced(text, sorted(windows)) if windows else None

@@ -1,18 +1,23 @@
-"""Stage 1: each new tool output is bounded by its tool's limit, head and tail kept (spec 4.1)."""
+"""Stage 1: each new tool output is bounded by its tool's limit; JSON still parses, all else keeps head and tail."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ga_context.config import ContextConfig, ToolLimits
 from ga_context.edits import CutTexts, Edit, Turn
-from ga_context.model import Block
+from ga_context.model import Block, Path
 from ga_context.state import State
 from ga_context.text.sniff import is_html
-from ga_context.text.window import Cut, has_long_line, head_tail, spliced
+from ga_context.text.structure import fit
+from ga_context.text.window import Cut, has_long_line, spliced
 
 LEAST_LIMIT = 100
 """No share of a limit is smaller (spec 4.1)."""
+
+SPILL_KEY, PREVIEW_CHARS = "save_to_file", 170
+"""The input by which a call says that its output goes to a file, and what is shown of it then (report, Table 1)."""
 
 
 def truncate(state: State, turn: Turn) -> list[Edit]:
@@ -23,7 +28,7 @@ def truncate(state: State, turn: Turn) -> list[Edit]:
             if block.kind != "result" or block.ours or block.ordinal < turn.first_new:
                 continue
             for path, text in state.fmt.texts(block):
-                cut = _cut(state, turn, index, block, text)
+                cut = _cut(state, turn, index, block, path, text)
                 if cut is not None:
                     reason = f"over the limit of {', '.join(block.tools) or 'any tool'}"
                     edits.append(CutTexts(index, place, ((path, cut),), "truncate", reason))
@@ -31,13 +36,19 @@ def truncate(state: State, turn: Turn) -> list[Edit]:
 
 
 def cut_output(
-    text: str, limits: ToolLimits, refer: Callable[[str], str], share: int | None = None, tags: Sequence[str] = ()
+    text: str,
+    limits: ToolLimits,
+    refer: Callable[[str], str],
+    share: int | None = None,
+    tags: Sequence[str] = (),
+    must_parse: bool = False,
 ) -> Cut | None:
-    """Return the cut that one tool output needs, or None; ``share`` is its part of a limit for all calls of a turn."""
+    """Return the cut that one tool output needs, or None; ``share`` bounds it beside the tool's limit."""
     limit = _limit(text, limits, share)
     if len(text) <= limit and not (limits.line_limit and has_long_line(text, limits.line_limit)):
         return None
-    return head_tail(text, limit, refer(text), line_limit=limits.line_limit, tags=tags)
+    structure, line_limit = limits.json == "structure", limits.line_limit
+    return fit(text, limit, refer(text), line_limit=line_limit, tags=tags, json=structure, must_parse=must_parse)
 
 
 def listed_tags(config: ContextConfig) -> tuple[str, ...]:
@@ -50,26 +61,44 @@ def _limit(text: str, limits: ToolLimits, share: int | None) -> int:
     return limit if share is None else min(limit, share)
 
 
-def _cut(state: State, turn: Turn, index: int, block: Block, text: str) -> Cut | None:
+def structured(config: ContextConfig, block: Block, n: int = 0) -> bool:
+    """Return whether the n-th result in a block is cut in its structure where it is JSON."""
+    return config.limits(block.tools[n] if n < len(block.tools) else None).json == "structure"
+
+
+def _cut(state: State, turn: Turn, index: int, block: Block, path: Path, text: str) -> Cut | None:
     tags = listed_tags(turn.config) if state.fmt.tagged else ()
     spans = state.fmt.spans(text, tags) if state.fmt.tagged else None
     if spans is None:
         limits = turn.config.limits(block.tools[0] if block.tools else None)
-        return cut_output(text, limits, state.archive.ref, _share(state, index, limits), tags)
+        share, must_parse = _share(state, index, block, 0, limits), state.fmt.is_json(block, path)
+        return cut_output(text, limits, state.archive.ref, share, tags, must_parse)
     windows = []
     for i, (start, end) in enumerate(spans):
         limits = turn.config.limits(block.tools[i] if i < len(block.tools) else None)
-        cut = cut_output(text[start:end], limits, lambda _: state.archive.ref(text), _share(state, index, limits), tags)
+        share = _share(state, index, block, i, limits)
+        cut = cut_output(text[start:end], limits, lambda _: state.archive.ref(text), share, tags)
         if cut is not None:
             windows.append((start, end, cut))
     return spliced(text, windows) if windows else None
 
 
-def _share(state: State, index: int, limits: ToolLimits) -> int | None:
-    """Return the part of ``per_turn_limit`` for each call of the assistant message before row ``index``, or None."""
-    if limits.per_turn_limit is None:
+def _share(state: State, index: int, block: Block, n: int, limits: ToolLimits) -> int | None:
+    """Return what the n-th result in a block may take beside its limit: a part of that of all calls, or a preview."""
+    if limits.per_turn_limit is None and not limits.spill:
         return None
     while index >= 0 and not state.rows[index].has("call"):
         index -= 1
-    calls = sum([len(block.tools) for block in state.rows[index].of("call")]) if index >= 0 else 1
-    return max(LEAST_LIMIT, limits.per_turn_limit // max(1, calls))
+    calls = state.rows[index].of("call") if index >= 0 else []
+    shares = [PREVIEW_CHARS] if limits.spill and _is_spilled(state, calls, block, n) else []
+    if limits.per_turn_limit is not None:
+        count = sum([len(call.tools) for call in calls])
+        shares.append(max(LEAST_LIMIT, limits.per_turn_limit // max(1, count)))
+    return min(shares, default=None)
+
+
+def _is_spilled(state: State, calls: Sequence[Block], block: Block, n: int) -> bool:
+    """Return whether the call that the n-th result in a block answers asks for a file."""
+    asked = [call for call in calls if state.fmt.tagged or call.id == block.id]
+    inputs: list[Any] = [given for call in asked for _, given in state.fmt.calls(call)]
+    return n < len(inputs) and isinstance(inputs[n], Mapping) and bool(inputs[n].get(SPILL_KEY))

@@ -6,7 +6,8 @@ kept. No order and no request, so that nothing reads as one. No decision to cut 
 Beside right-to-left text a mark stays in one piece, since what has a number or a reference in it is on a line of its
 own: each paragraph is ordered by itself, and a line feed ends one, along with whatever embedding a cut has left open
 (UAX #9, P1 and X8). A mark inside a line has no number, or only one behind a word, which then counts as part of that
-word's run (W7). Isolates would do it too, but they are invisible characters that a model copies into code and commands.
+word's run (W7); a string of JSON has no lines, so there that holds of all. Isolates would do it too, but they are
+invisible characters that a model copies into code and commands.
 """
 
 LINE_MARK = "[... omitted ...]"
@@ -46,3 +47,19 @@ def data_mark(chars: int) -> str:
 def payload_note(kind: str, ref: str) -> str:
     """Stand for an image, a document or a sound, alone or at the end of a text."""
     return f"[{kind} omitted; saved: ref {ref}]"
+
+
+def omitted(count: int, what: str) -> str:
+    """Stand in JSON text for so many characters of a string, items of an array, keys of an object, or for lines."""
+    return f"[... omitted: {count} {what} ...]"
+
+
+def referred(mark: str, ref: str) -> str:
+    """Return a mark with the reference, for the first of several that share it."""
+    said, dots, end = mark.partition(" ...]") if " ...]" in mark else mark.partition("]")
+    return said + reference(ref) + dots + end
+
+
+def reference(ref: str) -> str:
+    """Return what the reference adds to a mark."""
+    return f"; saved: ref {ref}"

@@ -19,6 +19,19 @@ HTML_ELEMENTS = (
 SNIFFED_CHARS = 20_000
 LEAST_CLOSING_TAGS = 5
 
+LEAST_LOG_LINES, LOG_CHARS = 3, 2_000
+"""A text is a log if it has this many lines, and most lines in its first characters look like those of one."""
+
+_LOG_LINE = re.compile(
+    r"""\s*[\[(<"']?(?:
+        \d{4}[-/.]\d\d[-/.]\d\d | \d{1,2}[-/](?:\d{1,2}|[A-Z][a-z]{2})[-/]\d{2,4} | \d{1,2}:\d\d:\d\d  # date, time
+        | (?:[A-Z][a-z]{2}\ +){1,2}\d{1,2}\ +\d\d:\d\d | \d{10}(?:\d{3})?\b  # date and time of syslog, epoch
+        | (?i:trace|debug|info|notice|warn|warning|error|fatal|critical|severe)\s?[\]:|)>\s]
+        | (?:\d{1,3}\.){3}\d{1,3}\s | (?:time|ts|level|lvl|severity)= | \{.*\}\s*$  # address, keys and values
+    )""",
+    re.VERBOSE,
+)
+
 _NAMES = HTML_ELEMENTS.replace(" ", "|")
 _FIRST_TAG = re.compile(rf"<(?:{_NAMES})[\s/>]", re.IGNORECASE)
 _CLOSING_TAG = re.compile(rf"</(?:{_NAMES})\s*>", re.IGNORECASE)
@@ -32,3 +45,9 @@ def is_html(text: str) -> bool:
     if not _FIRST_TAG.match(start):
         return False
     return sum(1 for _ in _CLOSING_TAG.finditer(start)) >= LEAST_CLOSING_TAGS
+
+
+def is_log(text: str, start: int, end: int) -> bool:
+    """Return whether the range is a log, a record on each line."""
+    lines = [line for line in text[start : min(end, start + LOG_CHARS)].splitlines() if line.strip()]
+    return len(lines) >= LEAST_LOG_LINES and 2 * sum(1 for line in lines if _LOG_LINE.match(line)) > len(lines)

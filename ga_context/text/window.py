@@ -8,10 +8,12 @@ from typing import NamedTuple, TypeAlias
 
 from ga_context.text.boundary import after, before
 from ga_context.text.marker import LINE_MARK, data_mark, marker, note
+from ga_context.text.size import json_chars
+from ga_context.text.sniff import is_log
 from ga_context.text.tags import find, matches
 
-_SLACK_SHARE, _SLACK_CHARS = 10, 200
-"""A cut moves to a line end within a tenth of its part, at most 200 characters (spec 4.1: "a small slack")."""
+_SLACK_SHARE = 4
+"""A cut moves to a line end within a quarter of its part (spec 4.1: "a small slack"; measured as good as a tenth)."""
 
 # Data is of no use in part. Each pattern is linear: a run starts where none can go on, and no part of it gives back.
 _RUN = r"(?<![\w+/-])(?P<run>[\w+/-]{200,}+={0,2})"
@@ -50,6 +52,12 @@ class Cut(NamedTuple):
         return sum([len(piece) if isinstance(piece, str) else piece[1] - piece[0] for piece in self.pieces])
 
     @property
+    def escapes(self) -> int:
+        """Characters that the marks take beyond their length where the text is written as JSON."""
+        marks = [piece for piece in self.pieces if isinstance(piece, str)]
+        return sum([json_chars(mark) - len(mark) - 2 for mark in marks])
+
+    @property
     def gone(self) -> tuple[int, int, int]:
         """First character that is gone, end of the last one, and how many in all."""
         at = first = last = gone = 0
@@ -77,6 +85,55 @@ class _Item(NamedTuple):
         return len(self.mark) or self.end - self.start
 
 
+class _Snap(NamedTuple):
+    """Where a plain range is cut: at a line end if there is one near; in a log, wherever the nearest is."""
+
+    text: str
+    newline: str = "\n"
+    log: tuple[int, int] | None = None
+    """The range that may be a log, of which every line stays whole that fits."""
+
+    def head_end(self, start: int, end: int, room: int) -> int:
+        """Return where the head of a range ends, at most `room` characters behind its start."""
+        at = before(self.text, start + room, start, end)
+        line = self.text.rfind(self.newline, start, at + len(self.newline))
+        if line < 0 or not (at - line <= room // _SLACK_SHARE or self._fits(at, start, end, room)):
+            return at
+        return before(self.text, line, start, end)
+
+    def tail_start(self, start: int, end: int, room: int) -> int:
+        """Return where the tail of a range begins, at most `room` characters before its end."""
+        at = after(self.text, end - room, start, end)
+        line = self.text.find(self.newline, max(at - len(self.newline), start), end)
+        first = line + len(self.newline)
+        if line < 0 or not (first - at <= room // _SLACK_SHARE or self._fits(at, start, end, room)):
+            return at
+        return after(self.text, first, start, end)
+
+    def _fits(self, at: int, start: int, end: int, room: int) -> bool:
+        """Return whether the line around this place is one of a log and fits into `room`."""
+        line = self.text.rfind(self.newline, max(at - room - 1, start), at) if self.log else -1
+        fits = line >= 0 and self.text.find(self.newline, at, min(line + room + 2, end)) >= 0
+        return fits and self.log is not None and is_log(self.text, *self.log)
+
+
+class Stretch:
+    """A range of a text, of which data is left out and that can be cut to a room, the mark and line end as told."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        holds_data = end - start >= _RUN_LEAST and _holds_data(text, start, end, end - start)
+        self._items = _split(start, end, _atoms(text, start, end, ()) if holds_data else [], elide=True)
+        self._text, self._start, self._end = text, start, end
+        self.size = _size(self._items)
+        """Characters, marks for data included."""
+
+    def cut(self, room: int, mark: Callable[[int], str], newline: str = "\n") -> Cut:
+        """Return what stays in `room` characters, relative to the start of the range."""
+        items = self._items if self.size <= room else _squeeze(self._items, room, mark, _Snap(self._text, newline))
+        pieces = [p if isinstance(p, str) else (p[0] - self._start, p[1] - self._start) for p in _pieces(items)]
+        return Cut(tuple(pieces), self._end - self._start)
+
+
 def head_tail(
     text: str, limit: int, ref: str, *, line_limit: int | None = None, tags: Sequence[str] = ()
 ) -> Cut | None:
@@ -98,10 +155,11 @@ def spliced(text: str, windows: Sequence[tuple[int, int, Cut]]) -> Cut:
     pieces: list[Piece] = []
     at = 0
     for start, end, cut in windows:
-        pieces.append((at, start))
+        if at < start:
+            pieces.append((at, start))
         pieces += [piece if isinstance(piece, str) else (piece[0] + start, piece[1] + start) for piece in cut.pieces]
         at = end
-    return Cut((*pieces, (at, len(text))), len(text))
+    return Cut((*pieces, *([(at, len(text))] if at < len(text) else [])), len(text))
 
 
 def _window(
@@ -112,8 +170,9 @@ def _window(
     if not over and not lines:
         return None
     plain = not (lines or find(text, tags, start, end) or _holds_data(text, start, end, limit))
+    snap = _Snap(text, log=(start, end))
     if plain:  # what most texts are: plain, and only too long
-        return _ends(text, start, end, limit, ref)
+        return _ends(snap, start, end, limit, ref)
     lines.append((end, end))
     atoms = _atoms(text, start, end, tags)
 
@@ -124,7 +183,7 @@ def _window(
             items += _split(at, first, atoms, elide=over)
             at = max(first, items[-1].end if items else start)  # the end of a fence may reach into the line
             line = _split(at, last, atoms, elide=True)
-            items += _squeeze(text, line, line_limit - 2, lambda _: LINE_MARK) if _size(line) > line_limit - 2 else line
+            items += _squeeze(line, line_limit - 2, lambda _: LINE_MARK, snap) if _size(line) > line_limit - 2 else line
             at = max(last, items[-1].end)
         kept = sum(item.size for item in items if not item.mark)
         return items, _Item(end, end, note(end - start - kept, ref))
@@ -134,7 +193,7 @@ def _window(
         items, end_note = shortened(line_limit - end_note.size)
     if _size(items) + end_note.size <= min(limit, end - start - 1):
         return [*items, end_note]
-    return _squeeze(text, items, limit, lambda chars: marker(chars, ref)) if over else None
+    return _squeeze(items, limit, lambda chars: marker(chars, ref), snap) if over else None
 
 
 def _long_lines(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
@@ -199,22 +258,22 @@ def _split(start: int, end: int, atoms: list[_Item], *, elide: bool) -> list[_It
     return [item for item in (*items, _Item(start, end)) if item.start < item.end]
 
 
-def _squeeze(text: str, items: list[_Item], room: int, mark: Callable[[int], str]) -> list[_Item]:
+def _squeeze(items: list[_Item], room: int, mark: Callable[[int], str], snap: _Snap) -> list[_Item]:
     """Return head, mark, tail, and the tags between that those need, all in `room` characters."""
     start, end = items[0].start, items[-1].end
     due = sum(item.size for item in items if item.mate and not start <= item.mate[0] < end)
     rest = min(room - len(mark(end - start)), _size(items) - 1) - due
     if rest < 0:  # only for a line full of tags whose partners are elsewhere
         return items
-    tail = _take(text, items, rest - rest // 2, tail=True)
-    head = _take(text, items, min(rest // 2, _size(tail)), tail=False)
+    tail = _take(items, rest - rest // 2, snap, tail=True)
+    head = _take(items, min(rest // 2, _size(tail)), snap, tail=False)
     first = head[-1].end if head else start
     last = tail[0].start if tail else end
     needed = [item for item in items if first <= item.start < last and item.mate and not first <= item.mate[0] < last]
     return [*head, _Item(first, first, mark(last - first - _size(needed))), *needed, *tail]
 
 
-def _take(text: str, items: list[_Item], room: int, *, tail: bool) -> list[_Item]:
+def _take(items: list[_Item], room: int, snap: _Snap, *, tail: bool) -> list[_Item]:
     """Return the longest head or tail of `items` that fits with the partners of its tags."""
     start, end = items[0].start, items[-1].end
     taken: list[_Item] = []
@@ -225,42 +284,20 @@ def _take(text: str, items: list[_Item], room: int, *, tail: bool) -> list[_Item
             cost = cost + item.mate[1] - item.mate[0] if ahead else 0
         if cost > room:
             if not item.whole and not item.mark:
-                taken.append(_part(text, item, room, tail=tail))
+                at = (snap.tail_start if tail else snap.head_end)(item.start, item.end, room)
+                taken.append(item._replace(start=at) if tail else item._replace(end=at))
             break
         taken.append(item)
         room -= cost
     return taken[::-1] if tail else taken
 
 
-def _part(text: str, item: _Item, room: int, *, tail: bool) -> _Item:
-    """Return the head or tail of a plain range, cut at a line end if there is one near."""
-    if tail:
-        return item._replace(start=_tail_start(text, item.start, item.end, room))
-    return item._replace(end=_head_end(text, item.start, item.end, room))
-
-
-def _ends(text: str, start: int, end: int, limit: int, ref: str) -> list[_Item]:
+def _ends(snap: _Snap, start: int, end: int, limit: int, ref: str) -> list[_Item]:
     """Return head, mark and tail of a plain range: what ``_squeeze`` makes of it, directly."""
     rest = min(limit - len(marker(end - start, ref)), end - start - 1)
-    last = _tail_start(text, start, end, rest - rest // 2)
-    first = _head_end(text, start, end, min(rest // 2, end - last))
+    last = snap.tail_start(start, end, rest - rest // 2)
+    first = snap.head_end(start, end, min(rest // 2, end - last))
     return [_Item(start, first), _Item(first, first, marker(last - first, ref)), _Item(last, end)]
-
-
-def _tail_start(text: str, start: int, end: int, room: int) -> int:
-    """Return where the tail of a range begins, at most `room` characters before its end."""
-    slack = min(room // _SLACK_SHARE, _SLACK_CHARS)
-    at = after(text, end - room, start, end)
-    newline = text.find("\n", max(at - 1, start), min(at + slack, end))
-    return newline + 1 if newline >= 0 else at
-
-
-def _head_end(text: str, start: int, end: int, room: int) -> int:
-    """Return where the head of a range ends, at most `room` characters behind its start."""
-    slack = min(room // _SLACK_SHARE, _SLACK_CHARS)
-    at = before(text, start + room, start, end)
-    newline = text.rfind("\n", max(at - slack, start), at + 1)
-    return before(text, newline, start, end) if newline >= 0 else at
 
 
 def _size(items: Iterable[_Item]) -> int:

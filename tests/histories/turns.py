@@ -69,6 +69,8 @@ BODIES = ("x ", "word " * 60, "a line of thought\n" * 60, "👩‍👩‍👧‍
 BLANKS = ("", " ", "\n\t ")
 OUTPUTS = (
     json.dumps({"rows": [{"n": n, "text": "a row of text"} for n in range(120)], "done": True}),
+    "\n".join(json.dumps({"n": n, "text": "a row of text " * (n % 7)}) for n in range(90)),
+    json.dumps({"page": "<thinking>" + "x" * 900, "log": "a line\n" * 90, "end": "</thinking>"}, indent=1),
     "[" * 300 + "]" * 300,
     "<!doctype html><html><body>" + "<p>A paragraph of a page.</p>" * 200 + "</body></html>",
     "a line without an end " * 200,
@@ -274,4 +276,5 @@ def arguments_of(call: Call, name: str) -> Message:
     if call.tool == "update_working_checkpoint":
         return {"key_info": call.note or f"goal {name}", "related_sop": "none"}
     more = {"note": call.note, "deep": {"list": [call.note[:50], 1, None, True, 0.5, {}]}} if call.note else {}
-    return {"path": f"src/part_{name}.py", **more}
+    saved = {"save_to_file": "page.html"} if call.note and call.tool == "web_execute_js" else {}
+    return {"path": f"src/part_{name}.py", **more, **saved}

@@ -131,6 +131,62 @@ def test_the_original_comes_back(format):
     assert {action.stage for action in session.report.actions} == {"compact"}
 
 
+def results(view):
+    """Return the texts of the results in a view, of any format."""
+    blocks = [item for message in view for item in message.get("content") or () if isinstance(item, dict)]
+    found = [block["content"] for block in blocks if block["type"] == "tool_result"]
+    found += [message["content"] for message in view if message["role"] == "tool"]
+    texts = [message["content"] for message in view[1:] if isinstance(message.get("content"), str)]
+    return found or [text for one in texts for text in re.findall("<tool_result>(.*?)</tool_result>", one, re.DOTALL)]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_json_result_is_cut_again_from_the_original(format):
+    """To 10,000 when it comes, to 800 when it is old: it parses both times, and shows the same reference."""
+    text = json.dumps({"path": "a/b.db", "rows": [{"id": n, "name": f"row {n}"} for n in range(900)], "ok": True})
+    raw = rounds(format, 9, output=text)
+    session = ContextSession(PLAIN, format=format)
+    new = results(session.prepare(raw[:3]))[0]
+    old = results(session.prepare(raw))[0]
+    assert (9_900 < len(new) <= 10_000, 700 < len(old) <= 800) == (True, True)
+    first, second = json.loads(new), json.loads(old)
+    assert (first["path"], first["ok"]) == (second["path"], second["ok"]) == ("a/b.db", True)
+    assert first["rows"][:9] == second["rows"][:9] == [{"id": n, "name": f"row {n}"} for n in range(9)]
+    assert [rows[-1]["id"] for rows in (first["rows"], second["rows"])] == [899, 899]
+    assert [text in session.recall(re.search(r"saved: ref (\w+)", one)[1]) for one in (new, old)] == [True, True]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_json_is_a_text_where_its_tool_says_so(format):
+    """In old messages as in new ones."""
+    config = PLAIN | {"tools": {"code_run": {"json": "text"}}}
+    raw = rounds(format, 9, output=json.dumps({"rows": list(range(900))}))
+    cut = results(ContextSession(config, format=format).prepare(raw))[0]
+    assert re.fullmatch(r'\{"rows": \[0.*\n\[\.\.\. \d+ characters omitted; saved: ref \w+ \.\.\.\]\n.*899\]\}', cut)
+
+
+def test_calls_in_tags_stay_json():
+    """The text format: the name and short arguments stay, long ones keep both ends."""
+    arguments = {"path": "a.py", "text": "x" * 900, "lines": list(range(900))}
+    call = f"<tool_use>{json.dumps({'name': 'file_write', 'arguments': arguments})}</tool_use>"
+    user = {"role": "user", "content": "Go."}
+    (_, message, _) = old(user, {"role": "assistant", "content": call}, {"role": "user", "content": "ok"})
+    content = re.fullmatch(r"<tool_use>(.*)</tool_use>", message["content"])[1]
+    data = json.loads(content)
+    assert len(content) <= 800
+    assert (data["name"], data["arguments"]["path"], data["arguments"]["lines"][-1]) == ("file_write", "a.py", 899)
+
+
+@pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
+def test_a_string_argument_that_is_json_is_a_string(format):
+    """It is cut like any other string of a call."""
+    note = json.dumps({"rows": list(range(900))})
+    view = ContextSession(PLAIN, format=format).prepare(rounds(format, 9, output="ok", note=note))
+    call = view[1]["content"][-1]["input"] if format == "anthropic" else None
+    given = call or json.loads(view[1]["tool_calls"][0]["function"]["arguments"])
+    assert re.fullmatch(r'\{"rows": \[0.*\n\[\.\.\. \d+ characters omitted; .*\]\n.*899\]\}', given["note"])
+
+
 @pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
 def test_strings_in_arguments_are_cut_and_stay_json(format):
     """The input stays an object, an ``arguments`` string valid JSON; numbers and short strings as they are."""

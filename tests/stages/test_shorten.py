@@ -47,6 +47,22 @@ def test_what_was_cut_comes_back(format):
     assert action.chars_before - action.chars_after < action.end - action.start
 
 
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("chars", [900, 1_200, 2_000, 3_000])
+def test_json_that_is_cut_still_parses(format, chars):
+    """And it is cut as far as the budget needs, the quotes of its marks counted; no further."""
+    rows = [{"n": n, "text": "word " * 30, "more": "more " * 30} for n in range(40)]
+    raw = write(format, [ASK, round_of(json.dumps({"rows": rows, "ok": True}))])
+    session = ContextSession(settings(chars), format=format)
+    view = session.prepare(raw)
+    content = view[2]["content"]
+    text = content[0]["content"] if format == "anthropic" else content
+    data = json.loads(text.partition("<tool_result>")[2].partition("</tool_result>")[0] or text)
+    assert data["ok"]
+    assert any("omitted" in str(row) for row in data["rows"])
+    assert chars - 700 < session.report.chars_after <= chars
+
+
 @pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
 def test_each_text_keeps_eighty_characters(format):
     """And its marker; below that the budget cannot be met, and that is raised."""

@@ -9,9 +9,11 @@ from histories import Call, Turn, write
 
 from ga_context import ContextConfig, ContextSession
 from ga_context.config import ToolLimits
+from ga_context.formats.anthropic import Anthropic
 from ga_context.stages.truncate import cut_output
 
 FORMATS = ["anthropic", "openai-chat", "text"]
+ROWS = json.dumps({"path": "a/b.db", "rows": [{"id": n, "name": f"row {n}"} for n in range(900)], "ok": True})
 ASK = Turn("user", ("Do it.",))
 PLAIN = {"anchor": {"placement": "off"}}
 
@@ -185,6 +187,148 @@ def test_data_goes_whole():
     text = '<img src="data:image/png;base64,' + "iVBORw0KGgo/" * 2_000 + '"> and words'
     cut = ContextSession().tool_output("code_run", text)
     assert re.fullmatch(r'<img src="\[data: \d+ characters omitted\]"> and words\n\[\d+ characters .*\]', cut)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_json_result_still_parses(format):
+    """Its short fields stay, and rows at both ends; the whole comes back by the reference in the mark."""
+    session = ContextSession(PLAIN, format=format)
+    (cut,) = outputs(session.prepare(told(format, ROWS)))
+    data = json.loads(cut)
+    assert (data["path"], data["ok"], data["rows"][0], data["rows"][-1]["id"]) == (
+        "a/b.db", True, {"id": 0, "name": "row 0"}, 899,
+    )  # fmt: skip
+    assert 9_900 < len(cut) <= 10_000
+    assert ROWS in session.recall(re.search(r"saved: ref (\w+)", cut)[1])
+    assert json.loads(session.tool_output("code_run", ROWS))["rows"][0] == {"id": 0, "name": "row 0"}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_json_cut_as_text_where_a_tool_says_so(format):
+    """Head and tail, a marker between."""
+    config = PLAIN | {"tools": {"code_*": {"json": "text"}}}
+    (cut,) = outputs(ContextSession(config, format=format).prepare(told(format, ROWS)))
+    assert re.search(r"\n\[\.\.\. \d+ characters omitted; saved: ref \w{16} \.\.\.\]\n", cut)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_lines_of_json_still_parse(format):
+    """Each that is left, and the mark among them."""
+    text = "\n".join(json.dumps({"n": n, "text": "word " * 50}) for n in range(200))
+    (cut,) = outputs(ContextSession(PLAIN, format=format).prepare(told(format, text)))
+    kept = [json.loads(line) for line in cut.split("\n")]
+    assert [line["n"] for line in kept if isinstance(line, dict)] == [*range(18), *range(182, 200)]
+    assert kept[18].startswith("[... omitted: 164 lines; saved: ref ")
+
+
+def test_json_in_a_file_with_long_lines():
+    """On one line it has 1,280 characters; on several each has."""
+    session = ContextSession()
+    one = session.tool_output("file_read", ROWS)
+    many = session.tool_output("file_read", json.dumps({"a": "x" * 3_000, "b": [1, 2]}, indent=1))
+    assert json.loads(one)["ok"]
+    assert len(one) <= 1_280
+    assert json.loads(many)["b"] == [1, 2]
+    assert 1_270 < max(map(len, many.split("\n"))) <= 1_280
+
+
+def test_texts_of_one_result_are_json_together():
+    """Where the joined text is; apart they are none."""
+    parts = [{"type": "text", "text": text} for text in ROWS.partition(", ")]
+    raw = told("anthropic", "")
+    raw[2] = {"role": "user", "content": [{**raw[2]["content"][0], "content": parts}]}
+    whole = "\n".join(part["text"] for part in parts)
+    content = ContextSession(PLAIN).prepare(raw)[2]["content"][0]["content"]
+    assert [json.loads(text)["path"] for text in (whole, content[0]["text"])] == ["a/b.db"] * 2
+    assert len(content) == 1
+
+
+def test_a_tag_in_json_keeps_its_partner():
+    """In the text format that counts more than that it parses."""
+    text = json.dumps({"a": "<think>" + "x" * 9_000, "b": "y" * 9_000 + "</think>"})
+    (cut,) = outputs(ContextSession(PLAIN, format="text").prepare(told("text", text)))
+    assert (cut.count("<think>"), cut.count("</think>")) == (1, 1)
+
+
+def test_data_of_a_format_stays_data(monkeypatch):
+    """A text of which the format says that it is JSON parses after every stage, however deep it is nested."""
+    monkeypatch.setattr(Anthropic, "is_json", lambda self, block, path: block.kind == "result")
+    config = PLAIN | {"tools": {"code_run": {"limit": 9_000, "json": "text", "line_limit": 100}}}
+    deep = '{"a":' * 8_000 + "1" + "}" * 8_000
+    raw = told("anthropic", deep, "[" + "1, " * 8_000 + "1]")
+    first = outputs(ContextSession(config).prepare(raw))
+    assert re.fullmatch(r'\{"\[\.\.\. omitted: \d+ characters; saved: ref \w+ \.\.\.\]": null\}', first[0])
+    assert len(json.loads(first[1])) > 2_000
+    old = outputs(ContextSession(config).prepare([*raw, *[*told("anthropic", "ok")] * 4]))
+    assert [type(json.loads(text)) for text in old[:2]] == [dict, list]
+    assert [len(text) <= 800 for text in old[:2]] == [True, True]
+    small = outputs(ContextSession(config | {"budget": {"chars": 900}}).prepare(raw))
+    assert [type(json.loads(text)) for text in small] == [dict, list]
+
+
+def called(format, *rounds):
+    """Return a history with one model message that calls web_execute_js with each input, and the outputs."""
+    ids = [f"call_{n}" for n in range(len(rounds))]
+    calls = [{"name": "web_execute_js", "arguments": given} for given, _ in rounds]
+    ask = {"role": "user", "content": "Go."}
+    if format == "text":
+        said = "".join(f"<tool_use>{json.dumps(call)}</tool_use>" for call in calls)
+        told = "".join(f"<tool_result>{output}</tool_result>" for _, output in rounds)
+        return [ask, {"role": "assistant", "content": said}, {"role": "user", "content": told}]
+    if format == "openai-chat":
+        functions = [{"name": call["name"], "arguments": json.dumps(call["arguments"])} for call in calls]
+        said = [{"id": id, "type": "function", "function": one} for id, one in zip(ids, functions, strict=True)]
+        results = [
+            {"role": "tool", "tool_call_id": id, "content": out} for id, (_, out) in zip(ids, rounds, strict=True)
+        ]
+        return [ask, {"role": "assistant", "content": None, "tool_calls": said}, *results]
+    said = [
+        {"type": "tool_use", "id": id, "name": "web_execute_js", "input": given}
+        for id, (given, _) in zip(ids, rounds, strict=True)
+    ]
+    results = [
+        {"type": "tool_result", "tool_use_id": id, "content": out} for id, (_, out) in zip(ids, rounds, strict=True)
+    ]
+    return [ask, {"role": "assistant", "content": said}, {"role": "user", "content": results}]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_goes_to_a_file_is_shown_as_a_preview(format):
+    """170 characters of it, the whole in the archive; the outputs of other calls beside it are as ever."""
+    page = "a" * 900 + "z" * 900
+    raw = called(
+        format, ({"code": "1"}, page), ({"code": "2", "save_to_file": "p.txt"}, page), ({"save_to_file": ""}, page)
+    )
+    session = ContextSession(PLAIN, format=format)
+    first, preview, last = outputs(session.prepare(raw))
+    assert (first, last) == (page, page)
+    ref = session.report.actions[0].ref
+    assert preview == "a" * 53 + f"\n[... 1694 characters omitted; saved: ref {ref} ...]\n" + "z" * 53
+    assert page in session.recall(ref)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_preview_of_json_parses(format):
+    """It is cut like any other result, and later passes leave it alone."""
+    raw = called(format, ({"save_to_file": True}, ROWS))
+    (preview,) = outputs(ContextSession(PLAIN, format=format).prepare(raw))
+    assert len(preview) <= 170
+    assert json.loads(preview)["path"] == "a/b.db"
+    later = [*raw, *[{"role": ("assistant", "user")[n % 2], "content": "Go on."} for n in range(12)]]
+    assert outputs(ContextSession(PLAIN, format=format).prepare(later))[0] == preview
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_whether_a_tool_spills_can_be_set(format):
+    """Off for a tool that does by default, on for one that does not; an output of 170 is never cut."""
+    never = PLAIN | {"tools": {"web_execute_js": {"spill": False}}}
+    raw = called(format, ({"save_to_file": 1}, "x" * 5_000), ({"save_to_file": 1}, "y" * 170))
+    assert ContextSession(never, format=format).prepare(raw) == raw
+    assert outputs(ContextSession(PLAIN, format=format).prepare(raw))[1] == "y" * 170
+    renamed = json.loads(json.dumps(raw).replace("web_execute_js", "fetch"))
+    assert ContextSession(PLAIN, format=format).prepare(renamed) == renamed
+    fetched = ContextSession(PLAIN | {"tools": {"fetch": {"spill": True}}}, format=format).prepare(renamed)
+    assert len(outputs(fetched)[0]) <= 170
 
 
 def test_texts_of_one_result_are_bounded_together():

@@ -12,6 +12,7 @@ SHALOM = "\u05e9\u05b8\u05c1\u05dc\u05d5\u05b9\u05dd "  # with points
 MARHABAN = "\u0645\u064e\u0631\u0652\u062d\u064e\u0628\u064b\u0627 "  # with vowels
 BETWEEN = [marker.marker(12345, REF), marker.note(20, REF)]
 INSIDE = [marker.LINE_MARK, marker.FOLDED, marker.data_mark(12345), marker.payload_note("image", REF)]
+INSIDE += [marker.omitted(12, "items"), marker.referred(marker.omitted(345, "characters"), REF)]
 PLACEHOLDERS = [marker.MISSING_RESULT, marker.NO_WORDS, marker.FIRST_USER, marker.EMPTY_LIST]
 
 
@@ -31,6 +32,13 @@ def test_payload_note_is_one_line():
     assert marker.payload_note("image", REF) == "[image omitted; saved: ref 0123456789abcdef]"
 
 
+def test_marks_of_json_say_what_they_count():
+    """Of several that share a reference the first has it."""
+    assert marker.omitted(12, "items") == "[... omitted: 12 items ...]"
+    assert marker.referred(marker.omitted(12, "keys"), REF) == f"[... omitted: 12 keys; saved: ref {REF} ...]"
+    assert marker.referred(marker.data_mark(500), REF) == f"[data: 500 characters omitted; saved: ref {REF}]"
+
+
 @pytest.mark.parametrize("mark", [*BETWEEN, *INSIDE, *PLACEHOLDERS])
 def test_every_mark_is_one_pair_of_brackets(mark):
     """Nothing of it stands outside, no bracket inside, and none holds a tag or a character that is not seen."""
@@ -42,7 +50,7 @@ def test_every_mark_is_one_pair_of_brackets(mark):
 
 def test_what_is_gone_is_said_to_be_omitted():
     """But of a block whose newer version is further down."""
-    assert ["omitted" in mark for mark in (*BETWEEN, *INSIDE)] == [True, True, True, False, True, True]
+    assert ["omitted" in mark for mark in (*BETWEEN, *INSIDE)] == [True] * 3 + [False] + [True] * 4
 
 
 # Beside text from right to left

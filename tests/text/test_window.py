@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ga_context.text.marker import LINE_MARK, marker
+from ga_context.text.sniff import is_log
 from ga_context.text.window import Cut, head_tail, spliced
 
 REF = "0123456789abcdef"
@@ -63,6 +64,42 @@ def test_cuts_prefer_line_ends():
     assert re.search("line [0-9]{3}$", head)
     assert re.match("line [0-9]{3}\n", tail)
     assert len(head) <= len(tail)
+
+
+LOG_LINES = [
+    "2024-05-01 12:00:07 INFO worker started", "2024-05-01T12:00:07.123Z started", "[12:00:07] started",
+    "May  1 12:00:07 host kernel: started", "Wed May 1 12:00:07 started", "1714564807.123 started", "ERROR: started",
+    "[warn] started", '127.0.0.1 - - [01/May/2024:12:00:07 +0000] "GET /" 200', "level=info msg=started",
+    '{"level": "info", "msg": "started"}', "01/May/2024 started",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LOG_LINES)
+def test_lines_of_a_log_stay_whole(line):
+    """However much of their part that takes."""
+    text = "".join(f"{line} {'in a long line ' * 10}{number:03}\n" for number in range(100))
+    head, tail = re.split(r"\n\[\.\.\. .*\.\.\.\]\n", head_tail(text, 1000, REF).apply(text))
+    assert set(head.split("\n") + tail.removesuffix("\n").split("\n")) <= set(text.split("\n"))
+    assert len(head) <= len(tail)
+
+
+def test_a_line_of_a_log_that_is_longer_than_its_part():
+    """It is cut, and so shows something."""
+    text = "".join(f"ERROR: {'x' * 900} {number:03}\n" for number in range(9))
+    head, tail = re.split(r"\n\[.*\]\n", head_tail(text, 1000, REF).apply(text))
+    assert (len(head), len(tail)) == (468, 468)
+
+
+@pytest.mark.parametrize(
+    "line", ["Information is power", "10 green bottles", "errors were found here", "a: b", "20240501"]
+)
+def test_what_is_no_log(line):
+    """Lines of other texts may be cut; three lines are the least."""
+    long = f"{line} {'in a long line ' * 10}end\n"
+    log = f"INFO: {'in a long line ' * 10}end\n"
+    assert not is_log(long * 50, 0, len(long) * 50)
+    assert not is_log(log * 2, 0, len(log) * 2)
+    assert is_log(log * 3 + long * 2, 0, len(log) * 3 + len(long) * 2)
 
 
 def test_long_lines():
@@ -212,7 +249,7 @@ def test_the_tail_is_never_shorter_than_the_head(text, limit):
     if cut := head_tail(text, limit, REF):
         head, tail = re.split(r"\n\[.*\]\n", cut.apply(text))
         assert len(head) <= len(tail)
-        assert len(cut.apply(text)) >= limit - 3 - (limit // 2) * 2 // 10
+        assert len(cut.apply(text)) >= limit - 3 - (limit // 2) * 2 // 4
 
 
 @pytest.mark.parametrize(
