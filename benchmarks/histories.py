@@ -10,7 +10,7 @@ from typing import Any
 Message = dict[str, Any]
 Turns = list[list[Message]]
 
-FORMATS = ("anthropic", "openai-chat", "text")
+FORMATS = ("anthropic", "openai-chat", "bedrock", "text")
 
 RESULT_CHARS = 3_000
 OPENER = "<thinking>"
@@ -25,7 +25,8 @@ WORDS = VOCABULARY.split()
 def tool_turns(form: str, count: int) -> Turns:
     """Return a request and ``count`` turns of one call and its result of 3,000 characters."""
     rng = random.Random(7)
-    turns: Turns = [[_said("user", "Find out why the nightly build of the parser fails, and mend it.")]]
+    request = "Find out why the nightly build of the parser fails, and mend it."
+    turns: Turns = [[_said("user", [{"text": request}] if form == "bedrock" else request)]]
     for number in range(1, count + 1):
         turns.append(_turn(form, number, f"Next I look at part {number} of the parser.", _output(rng, RESULT_CHARS)))
     return turns
@@ -81,6 +82,12 @@ def _openai_chat(call_id: str, text: str, arguments: Message, output: str) -> li
     return [{**_said("assistant", text), "tool_calls": [call]}, result]
 
 
+def _bedrock(call_id: str, text: str, arguments: Message, output: str) -> list[Message]:
+    call = {"toolUse": {"toolUseId": call_id, "name": "file_read", "input": arguments}}
+    result = {"toolResult": {"toolUseId": call_id, "content": [{"text": output}]}}
+    return [_said("assistant", [{"text": text}, call]), _said("user", [result])]
+
+
 def _text(call_id: str, text: str, arguments: Message, output: str) -> list[Message]:
     call = json.dumps({"name": "file_read", "arguments": arguments})
     said = _said("assistant", f"{text}\n<tool_use>{call}</tool_use>")
@@ -94,5 +101,6 @@ def _said(role: str, content: Any) -> Message:
 _MAKERS: dict[str, Callable[[str, str, Message, str], list[Message]]] = {
     "anthropic": _anthropic,
     "openai-chat": _openai_chat,
+    "bedrock": _bedrock,
     "text": _text,
 }

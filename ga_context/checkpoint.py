@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
 from hashlib import sha256
+from operator import getitem
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -22,7 +24,7 @@ from ga_context.errors import ConfigError
 from ga_context.model import Block, Call, Kind, Line, Message, Path, Row, Side
 from ga_context.reading import read, read_all
 from ga_context.state import Snapshot, State
-from ga_context.text.size import json_text
+from ga_context.text.size import base64_text, json_text
 from ga_context.text.window import Cut, Piece
 
 VERSION = 1
@@ -94,6 +96,8 @@ class SavedSession(_Saved):
     archive: dict[str, str]
     binary: dict[str, str]
     """Archived bytes, as base64."""
+    blobs: list[Path] = []
+    """Where in ``pool`` and ``originals`` a base64 text stands for bytes."""
 
 
 def dump(state: State, config: ContextConfig, usage: Mapping[str, float], archive: bool) -> str:
@@ -130,13 +134,15 @@ def dump(state: State, config: ContextConfig, usage: Mapping[str, float], archiv
 def load(data: str) -> SavedSession:
     """Read a dump; one that is damaged or of another version is a ``ConfigError`` that says what is wrong."""
     try:
-        saved = SavedSession.model_validate(json.loads(data))
+        saved = SavedSession.model_validate(_with_bytes(json.loads(data)))
     except json.JSONDecodeError as error:
         raise ConfigError(f"this is no dump of a session: not JSON ({error})") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ConfigError(f"this dump is damaged: `{where}` {first['msg'].lower()}") from None
+    except (LookupError, TypeError, ValueError) as error:
+        raise ConfigError(f"this dump is damaged: `blobs` does not fit the rest ({error})") from None
     if saved.version != VERSION:
         raise ConfigError(f"this dump has version {saved.version}; this library reads version {VERSION}")
     _check_positions(saved)
@@ -223,7 +229,30 @@ def digest(message: Any) -> str:
 
 def _text(saved: SavedSession) -> str:
     """Return the dump as ASCII, so that half an emoji in a message comes back as it was."""
-    return json.dumps(saved.model_dump(mode="python", exclude_defaults=True))
+    plain = saved.model_dump(mode="python", exclude_defaults=True, exclude={"blobs"})
+    blobs = [path for key in ("pool", "originals") for path in _blobs(plain[key], (key,))]
+    return json.dumps({**plain, "blobs": blobs} if blobs else plain, default=base64_text)
+
+
+def _blobs(value: Any, path: Path) -> Iterator[Path]:
+    """Yield where bytes stand in plain data; keys are named as JSON writes them."""
+    stack: list[tuple[Path, Any]] = [(path, value)]
+    while stack:
+        at, item = stack.pop()
+        if isinstance(item, bytes | bytearray):
+            yield at
+        elif isinstance(item, Mapping):
+            stack.extend([((*at, key if isinstance(key, str) else json.dumps(key)), one) for key, one in item.items()])
+        elif isinstance(item, list | tuple):
+            stack.extend([((*at, i), one) for i, one in enumerate(item)])
+
+
+def _with_bytes(data: Any) -> Any:
+    """Return the plain data of a dump with bytes where it says that a text stands for them."""
+    for *way, last in data.get("blobs", ()) if isinstance(data, dict) else ():
+        holder = reduce(getitem, way, data)
+        holder[last] = b64decode(holder[last], validate=True)
+    return data
 
 
 def _check_positions(saved: SavedSession) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ga_context.formats.base import Format
 from ga_context.model import Block, Call, Incoming, Row
 from ga_context.report import Action
 from ga_context.state import State
@@ -116,7 +117,7 @@ def _with_own_ids(
     for i, block in enumerate(blocks):
         if block.kind != "call" or block.id is None:
             continue
-        call_id = _free_id(block.id, taken, fmt.unique_in_request) if not fmt.tagged else block.id
+        call_id = _free_id(block.id, taken, fmt) if not fmt.tagged else block.id
         if call_id != block.id:
             out[i] = fmt.rename(block, call_id)
             actions.append(_repaired(f"call id {block.id!r} sent as {call_id!r}", out[i], block.size))
@@ -129,15 +130,15 @@ def _with_own_ids(
     return out, actions
 
 
-def _free_id(raw_id: str, taken: dict[str, int], legal_only: bool) -> str:
-    call_id = (ILLEGAL.sub("_", raw_id) or "_") if legal_only else raw_id
+def _free_id(raw_id: str, taken: dict[str, int], fmt: Format) -> str:
+    call_id = (ILLEGAL.sub("_", raw_id) or "_")[: fmt.id_chars] if fmt.unique_in_request else raw_id
     if call_id not in taken:
         return call_id
     n = taken[call_id] + 1
-    while f"{call_id}_{n}" in taken:
+    while (free := f"{call_id[: fmt.id_chars - len(f'_{n}')]}_{n}") in taken:
         n += 1
     taken[call_id] = n
-    return f"{call_id}_{n}"
+    return free
 
 
 # -- results
@@ -171,7 +172,13 @@ def _place_user(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
     groups: dict[int, list[Block]] = {}
     rest: list[Block] = []
     newest = len(state.rows) - 1
+    beside = rest
+    """Where a cache marker stays: behind the block that it stood behind."""
     for block in incoming.blocks:
+        if block.kind == "marker":
+            beside.append(block)
+            continue
+        beside = rest
         if block.kind != "result":
             rest.append(block)
             continue
@@ -180,6 +187,8 @@ def _place_user(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
             rest.append(paired)
             continue
         groups.setdefault(index, []).append(paired)
+        if index == newest:
+            beside = groups[index]
         if paired.id != block.id:
             actions.append(_repaired("answers a renamed call", paired, block.size))
     for index in sorted(groups):

@@ -217,8 +217,10 @@ def _runs(ordinals: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def payload_bytes(data: str) -> str | bytes:
-    """Return what a base64 text or data: URL holds; the text itself where it is no clean base64."""
+def payload_bytes(data: str | bytes) -> str | bytes:
+    """Return what a base64 text or data: URL holds; the text itself where it is no clean base64, bytes as they are."""
+    if not isinstance(data, str):
+        return bytes(data)
     try:
         return b64decode(data.partition("base64,")[2] or data, validate=True)
     except (Base64Error, ValueError):

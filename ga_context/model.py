@@ -21,8 +21,9 @@ Path: TypeAlias = tuple[str | int, ...]
 Side: TypeAlias = Literal["system", "user", "assistant", "tool"]
 """Who speaks: ``tool`` is a message of its own that holds one result (openai-chat)."""
 
-Kind: TypeAlias = Literal["text", "reasoning", "call", "result", "payload", "anchor", "other"]
-"""What a block is: ``payload`` an image, document or audio; ``anchor`` our working memory; ``other`` passes through."""
+Kind: TypeAlias = Literal["text", "reasoning", "call", "result", "payload", "anchor", "marker", "other"]
+"""What a block is: ``payload`` an image, document, audio or video; ``anchor`` our working memory; ``marker`` a cache
+marker of the caller's that is a block of its own; ``other`` passes through."""
 
 Cause: TypeAlias = Literal["pass", "eviction", "shrink", "repair", "merge", "caller", "config"]
 """Why a view does not start with the one before (spec 3.4)."""

@@ -125,9 +125,14 @@ def _report(state: State, turn: Turn, before: Sequence[Message]) -> Report:
 def _first_changed(state: State, before: Sequence[Message]) -> int | None:
     """Return the first message of the view before that this one does not start with."""
     for index in range(state.touched, len(before)):
-        if index >= len(state.view) or (state.view[index] is not before[index] and state.view[index] != before[index]):
+        if index >= len(state.view) or not _alike(state, before[index], state.view[index]):
             return index
     return None
+
+
+def _alike(state: State, before: Message, now: Message) -> bool:
+    """Return whether two messages are equal but for cache markers (spec 2: prefix)."""
+    return before is now or before == now or (state.fmt.marks and state.fmt.bare(before) == state.fmt.bare(now))
 
 
 def _pending(state: State) -> list[str]:

@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from histories import Call, Turn, write
+from histories import Call, Turn, wire_text, write
 
 from ga_context import ConfigError, ContextConfig, ContextSession, InvalidMessages, UnknownReference
 
-FORMATS = ["anthropic", "openai-chat", "text"]
+FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
 SMALL = {"budget": {"chars": 20_000}}
 ASK = Turn("user", ("Do it.",))
 YES = {"role": "assistant", "content": "Yes."}
@@ -34,7 +34,7 @@ def ends(raw):
 
 def as_bytes(view):
     """Return a view as it goes over the wire."""
-    return json.dumps(view, ensure_ascii=False)
+    return wire_text(view, ensure_ascii=False)
 
 
 @pytest.mark.parametrize("at", [0, 1, 17, 30, 46])

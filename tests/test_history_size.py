@@ -1,9 +1,7 @@
 """C_H: the length of each message as JSON, payloads at their charge."""
 
-import json
-
 import pytest
-from histories import FORMATS, histories
+from histories import FORMATS, histories, wire_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,13 +12,13 @@ PAYLOAD = "iVBORw0KGgo" * 900
 
 def as_json(messages):
     """Return the sum of the lengths that json gives."""
-    return sum(len(json.dumps(message, ensure_ascii=False)) for message in messages)
+    return sum(len(wire_text(message, ensure_ascii=False)) for message in messages)
 
 
 def has_payload(messages):
     """Return whether something in it is charged."""
-    text = json.dumps(messages)
-    return "base64" in text or "input_audio" in text
+    text = wire_text(messages)
+    return "base64" in text or "input_audio" in text or '"bytes"' in text
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -56,6 +56,16 @@ def tool(id: Any, content: str = "done") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id, "content": content}
 
 
+def tool_use(id: Any, input: Any = None, **keys: Any) -> dict[str, Any]:
+    """A call in the form of bedrock."""
+    return {"toolUse": {"toolUseId": id, "name": "code_run", "input": {} if input is None else input, **keys}}
+
+
+def tool_result(id: Any, *content: Any) -> dict[str, Any]:
+    """A result in the form of bedrock."""
+    return {"toolResult": {"toolUseId": id, "content": list(content) or [{"text": "done"}]}}
+
+
 GO, OK = user("Go."), assistant("All right.")
 MARK = {"cache_control": {"type": "ephemeral"}}
 
@@ -191,6 +201,53 @@ OPENAI_LEGAL = {
     "a long number": [called("a", arguments='{"n": ' + "1" * 5_000 + "}")],
     "two users": [GO, GO],
 }
+ASK, SAID = user({"text": "Go."}), assistant({"text": "All right."})
+POINT, PDF = {"cachePoint": {"type": "default"}}, {"document": {"name": "a", "source": {"bytes": b"%PDF"}}}
+WHY, HOW = ({"reasoningContent": {"reasoningText": {"text": words, "signature": "s"}}} for words in ("why", "how"))
+HIDDEN = {"reasoningContent": {"redactedContent": b"\x00\xff"}}
+BEDROCK_WRONG = {
+    "first role": ([SAID], "first role is 'assistant'"),
+    "role: system": ([{"role": "system", "content": [{"text": "Be brief."}]}], "role 'system'"),
+    "alternate": ([ASK, ASK], "a second 'user'"),
+    "content: string": ([GO], "content is no list"),
+    "call: answered by text": ([ASK, assistant(tool_use("a")), ASK], "no result for call 'a'"),
+    "call: one of two": ([ASK, assistant(tool_use("a"), tool_use("b")), user(tool_result("a"))], "no result for"),
+    "call: by the user": ([user(tool_use("a"))], "a call by 'user'"),
+    "result: no call before": ([user(tool_result("a"))], "result 'a' without a call"),
+    "result: twice": ([ASK, assistant(tool_use("a")), user(*[tool_result("a")] * 2)], "result 'a' without a call"),
+    "result: by the assistant": ([ASK, assistant(tool_result("a"))], "a result by 'assistant'"),
+    "blank: text": ([user({"text": " \n"})], "blank text"),
+    "blank: in a result": ([ASK, assistant(tool_use("a")), user(tool_result("a", {"text": ""}))], "blank text"),
+    "empty: list": ([{"role": "user", "content": []}], "empty content"),
+    "empty: cache point": ([user(POINT)], "empty content"),
+    "empty: result": ([ASK, assistant(tool_use("a")), user({"toolResult": {"toolUseId": "a"}})], "empty content"),
+    "document: alone": ([user(PDF)], "a document without a text"),
+    "id: colon": ([ASK, assistant(tool_use("a:b"))], "illegal id 'a:b'"),
+    "id: long": ([ASK, assistant(tool_use("a" * 65))], "illegal id"),
+    "id: repeated": (
+        [ASK, assistant(tool_use("a")), user(tool_result("a")), assistant(tool_use("a"))],
+        "repeated id 'a'",
+    ),
+    "input: list": ([ASK, assistant(tool_use("a", [1]))], "the input of 'a' is no object"),
+    "cache points: five": ([user(*[{"text": "x"}, POINT] * 5)], "5 cachePoint"),
+    "encoding: text": ([user({"text": HALF})], "UTF-8 cannot encode"),
+}
+BEDROCK_LEGAL = {
+    "empty": [],
+    "open calls at the end": [ASK, assistant(tool_use("a" * 64), tool_use("b"))],
+    "results in any place": [
+        ASK,
+        assistant(tool_use("a"), tool_use("b")),
+        user({"text": "So:"}, tool_result("b", {"json": {}}), POINT, tool_result("a")),
+    ],
+    "bytes": [user({"text": "See."}, PDF, {"image": {"format": "png", "source": {"bytes": b"\x00"}}})],
+    "four cache points": [user(*[{"text": "x"}, POINT] * 4)],
+    "reasoning": [ASK, assistant(WHY, HIDDEN, tool_use("a")), user(tool_result("a"))],
+    "server tool": [
+        ASK,
+        assistant(tool_use("s", type="server_tool_use"), {"toolResult": {"toolUseId": "s", "type": "found"}}),
+    ],
+}
 TEXT_WRONG = {
     "role: tool": ([tool("a")], "role 'tool'"),
     "role: none": ([{"content": "x"}], "role None"),
@@ -215,7 +272,8 @@ def table(**wrong: dict[str, tuple[Any, str]]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("view", "format", "words"), table(anthropic=ANTHROPIC_WRONG, openai_chat=OPENAI_WRONG, text=TEXT_WRONG)
+    ("view", "format", "words"),
+    table(anthropic=ANTHROPIC_WRONG, openai_chat=OPENAI_WRONG, bedrock=BEDROCK_WRONG, text=TEXT_WRONG),
 )
 def test_faults_finds(view: Any, format: str, words: str) -> None:
     """A view that breaks a rule is refused, and the sentence says which rule."""
@@ -231,7 +289,7 @@ def legal(**views: dict[str, Any]) -> list[Any]:
     ]
 
 
-LEGAL = legal(anthropic=ANTHROPIC_LEGAL, openai_chat=OPENAI_LEGAL, text=TEXT_LEGAL)
+LEGAL = legal(anthropic=ANTHROPIC_LEGAL, openai_chat=OPENAI_LEGAL, bedrock=BEDROCK_LEGAL, text=TEXT_LEGAL)
 
 
 @pytest.mark.parametrize(
@@ -288,6 +346,7 @@ TEXT_CALL = [
     user("message no 0002 <tool_result>x</tool_result>"),
     OK,
 ]
+REASONED = [ASK, assistant(WHY, HIDDEN, tool_use("a"))]
 RELATION_WRONG = [
     ("openai-chat", [SYSTEM, GO], [GO], "1 system messages became 0"),
     ("openai-chat", [SYSTEM, RULE, GO], [RULE, SYSTEM, GO], "system message 0 was changed"),
@@ -330,6 +389,10 @@ RELATION_WRONG = [
         [GO, LATE[1], user(result("a", "no result"), text("Never mind.")), OK, user("Go on, please.")],
         "in place of its result",
     ),
+    ("bedrock", REASONED, [ASK, assistant(WHY, tool_use("a"))], "only a part"),
+    ("bedrock", REASONED, [ASK, assistant(HOW, HIDDEN, tool_use("a"))], "signed reasoning was changed"),
+    ("bedrock", REASONED, [ASK, assistant(tool_use("a"))], "reasoning of the open loop is gone"),
+    ("bedrock", [ASK, SAID], [SAID], "not in the view: 'Go.'"),
     ("text", TEXT_CALL, [GO, *TEXT_CALL[2:]], "only the result is in the view"),
     ("text", TEXT_CALL, [GO, TEXT_CALL[1], OK], "only the call is in the view"),
 ]
@@ -359,6 +422,7 @@ RELATION_LEGAL = [
     ("openai-chat", SWAPPED, [GO, *SWAPPED[3:]]),
     ("openai-chat", PAIRED, [GO, PAIRED[1], tool("a", "output number one ...[9 gone]..."), OK, GO]),
     ("anthropic", LATE, [GO, LATE[1], user(result("a", "output number one"), text("Never mind.")), OK, LATE[4]]),
+    ("bedrock", [ASK, assistant(WHY, HIDDEN), *REASONED], [ASK, *REASONED]),
     ("text", TEXT_CALL, [GO, OK]),
     ("text", TEXT_CALL, TEXT_CALL),
 ]

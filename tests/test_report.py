@@ -8,7 +8,7 @@ from histories import Call, Turn, write
 
 from ga_context import Action, ContextSession, Report, size
 
-FORMATS = ["anthropic", "openai-chat", "text"]
+FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
 PLAIN = {"anchor": {"placement": "off"}}
 ASK = Turn("user", ("Do it.",))
 ROUND = Turn("model", (), (Call("code_run", output="x" * 900, named=False),))

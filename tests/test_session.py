@@ -20,7 +20,7 @@ from ga_context import (
     size,
 )
 
-FORMATS = ["anthropic", "openai-chat", "text"]
+FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
 PLAIN = {"anchor": {"placement": "off"}}
 SMALL = {"budget": {"chars": 12_000}}
 ASK = Turn("user", ("Do it.",))

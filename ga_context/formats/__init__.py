@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import ConfigError
 from ga_context.formats.anthropic import Anthropic
 from ga_context.formats.base import Format
+from ga_context.formats.bedrock import KEYS as BEDROCK_KEYS
+from ga_context.formats.bedrock import Bedrock
 from ga_context.formats.openai_chat import AlternatingChat, OpenAIChat
 from ga_context.formats.tagged_text import CALL_TAGS, TaggedText
 from ga_context.text.tags import pairs
 
-FORMATS: dict[str, type[Format]] = {cls.name: cls for cls in (Anthropic, OpenAIChat, TaggedText)}
+FORMATS: dict[str, type[Format]] = {cls.name: cls for cls in (Anthropic, OpenAIChat, Bedrock, TaggedText)}
 
 ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"})
 """Block types that only the Messages API has; server tools (``server_tool_use``, ...) end in these names too."""
@@ -43,17 +45,25 @@ def detect(messages: Sequence[Any]) -> str | None:
         if message.get("role") in OPENAI_CHAT_ROLES or any(message.get(key) for key in OPENAI_CHAT_KEYS):
             return "openai-chat"
         content = message.get("content")
-        kinds = {item.get("type") for item in content if isinstance(item, dict)} if isinstance(content, list) else set()
-        if any(isinstance(kind, str) and _is_anthropic(kind) for kind in kinds):
+        items = [item for item in content if isinstance(item, dict)] if isinstance(content, list | tuple) else []
+        kinds = {kind for item in items if isinstance(kind := item.get("type"), str)}
+        if any(map(_is_anthropic, kinds)):
             return "anthropic"
         if kinds & OPENAI_CHAT_PARTS:
             return "openai-chat"
+        if any(map(_is_bedrock, items)):
+            return "bedrock"
         tagged = tagged or (message.get("role") == "assistant" and _holds_call(content))
     return "text" if tagged else None
 
 
 def _is_anthropic(kind: str) -> bool:
     return kind in ANTHROPIC_BLOCKS or kind.endswith(("_tool_use", "_tool_result"))
+
+
+def _is_bedrock(item: Mapping[Any, Any]) -> bool:
+    """Return whether a block has no type but a key of Converse; a text is enough, in other formats it has a type."""
+    return "type" not in item and not BEDROCK_KEYS.isdisjoint(item)
 
 
 def _holds_call(content: Any) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, as_text, leaves
-from ga_context.model import Block, Kind, Message, Path, Row, Side, put
+from ga_context.formats.base import BlockFormat, as_text, leaves, moved
+from ga_context.model import Block, Message, Path, Row, Side, put
 
 PAYLOADS = {"image": "image", "document": "document"}
 """Block types that carry base64 under ``source.data``."""
@@ -17,31 +17,10 @@ MARKER = "cache_control"
 REASONING = ("thinking", "redacted_thinking")
 
 
-class Anthropic(Format):
+class Anthropic(BlockFormat):
     """The Messages API (spec 6, row anthropic)."""
 
     name = "anthropic"
-    sides = {"user": "user", "assistant": "assistant"}
-    merges = True
-    starts_with_user = True
-    unique_in_request = True
-    marks = True
-    misplaced = {"user": ("call", "reasoning"), "assistant": ("payload",)}
-    ends_reasoning = True
-
-    def _roles(self) -> str:
-        return "'user' and 'assistant'; pass a system prompt as `system=` and not in the list"
-
-    def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
-        content = raw.get("content")
-        if isinstance(content, str):
-            yield self.block("text", "content", content, ordinal, 0, bare=True)
-        elif isinstance(content, list):
-            for i, item in enumerate(content):
-                yield self._item(index, i, item, side, ordinal)
-        elif content is not None:
-            given = type(content).__name__
-            raise InvalidMessages(f"must be a string or a list of blocks; got {given}", index, "content")
 
     def _item(self, index: int, i: int, item: Any, side: Side, ordinal: int) -> Block:
         kind = item.get("type") if isinstance(item, dict) else None
@@ -78,7 +57,7 @@ class Anthropic(Format):
         key = "thinking" if block.kind == "reasoning" else "text"
         return [((), base[key])] if isinstance(base.get(key), str) else []
 
-    def payloads(self, block: Block) -> list[tuple[Path, str, str]]:
+    def payloads(self, block: Block) -> Sequence[tuple[Path, str, str | bytes]]:
         if block.kind == "payload":
             return [((), block.base["type"], block.base["source"]["data"])]
         content = block.base.get("content") if block.kind == "result" else None
@@ -121,31 +100,17 @@ class Anthropic(Format):
     def _mended_result(self, block: Block) -> Block | None:
         given = block.base.get("content", "")
         content = as_text(given)
-        if isinstance(content, list):
-            content = [item for item in content if not _is_text(item) or item["text"].strip()]
-            if len(content) == len(given):
-                return None
-        return self.render(block, base={**block.base, "content": content}) if content is not given else None
+        if not isinstance(content, list):
+            return self.render(block, base={**block.base, "content": content}) if content is not given else None
+        kept = [i for i, item in enumerate(content) if not _is_text(item) or item["text"].strip()]
+        if len(kept) == len(content):
+            return None
+        base = {**block.base, "content": [content[i] for i in kept]}
+        return self.render(block, base=base, cuts=moved(block.cuts, ("content",), kept))
 
     def rename(self, block: Block, call_id: str) -> Block:
         key = "id" if block.kind == "call" else "tool_use_id"
         return self.render(block, id=call_id, base={**block.base, key: call_id})
-
-    def is_blank(self, block: Block) -> bool:
-        if block.kind != "text":
-            return False
-        text = block.wire if isinstance(block.wire, str) else block.wire["text"]
-        return not text or text.isspace()
-
-    def trimmed(self, block: Block) -> Block | None:
-        if block.kind != "text":
-            return None
-        wire = block.wire
-        text = wire if isinstance(wire, str) else wire["text"]
-        if text == text.rstrip() or not text.strip():
-            return None
-        base = text.rstrip() if isinstance(wire, str) else {**wire, "text": text.rstrip()}
-        return self.render(block, base=base, cuts=())
 
     def is_void(self, row: Row) -> bool:
         return super().is_void(row) or (row.side == "assistant" and row.ours)
@@ -157,14 +122,12 @@ class Anthropic(Format):
         inner = _inner_items(base) if block.kind == "result" else ()
         return (MARKER in base) + sum([MARKER in item for item in inner if isinstance(item, dict)])
 
-    def unmarked(self, block: Block) -> Block:
-        base = _without_marker(block.base)
-        if inner := _inner_items(base):
-            base = {**base, "content": [_without_marker(item) for item in inner]}
-        return self.render(block, base=base)
+    def unmarked(self, block: Block) -> Block | None:
+        return self.render(block, base=_unmarked(block.base))
 
-    def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
-        return {"role": "user", "content": []}, self.block(kind, "content", self.text_item(text), ordinal)
+    def bare(self, message: Message) -> Message:
+        items = _inner_items(message)
+        return {**message, "content": [_unmarked(item) for item in items]} if items else message
 
     def result(self, call: Block, text: str) -> tuple[Message, Block]:
         item = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}
@@ -187,6 +150,13 @@ def _inner_items(base: Any) -> list[Any]:
 
 def _without_marker(item: Any) -> Any:
     return {key: value for key, value in item.items() if key != MARKER} if isinstance(item, dict) else item
+
+
+def _unmarked(item: Any) -> Any:
+    """Return a block without its markers and those of the blocks in it."""
+    base = _without_marker(item)
+    inner = _inner_items(base)
+    return {**base, "content": [_without_marker(one) for one in inner]} if inner else base
 
 
 def _needed(item: Message, key: str, index: int, i: int) -> InvalidMessages:

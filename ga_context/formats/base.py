@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -39,6 +40,10 @@ class Format:
     """The provider refuses a list that starts with the model."""
     unique_in_request: ClassVar[bool] = False
     """Call ids must be unique in the whole request and of ``[a-zA-Z0-9_-]``; else unique inside one message."""
+    id_chars: ClassVar[int] = sys.maxsize
+    """Call ids are at most this long."""
+    lists: ClassVar[bool] = False
+    """Content is a list, even where it is one text alone."""
     tagged: ClassVar[bool] = False
     """Calls and results are tags in strings: they pair by position, and a cut must leave tags balanced."""
 
@@ -114,13 +119,18 @@ class Format:
         """Return the texts of a block as it came in, each with its path; several texts of one result are joined."""
         raise NotImplementedError
 
-    def payloads(self, block: Block) -> list[tuple[Path, str, str]]:
-        """Return (path of the item, kind, data) of each image, document or audio in the block."""
+    def payloads(self, block: Block) -> Sequence[tuple[Path, str, str | bytes]]:
+        """Return (path of the item, kind, data) of each image, document, audio or video in the block."""
         return []
 
     def beside_text(self, block: Block) -> list[str]:
         """Return what a result holds beside its texts: the kind of each payload, by value or by reference."""
         return []
+
+    def said(self, block: Block) -> list[str]:
+        """Return the texts of a result as they are sent."""
+        cuts = dict(block.cuts)
+        return [cuts[path].apply(text) if path in cuts else text for path, text in self.texts(block)]
 
     def spans(self, text: str, names: Sequence[str]) -> list[tuple[int, int]] | None:
         """Return where the results stand in a result text, as tags that cross none of these names; None: all of it."""
@@ -194,9 +204,21 @@ class Format:
         """Return how many cache markers of the caller's stand in the block."""
         return 0
 
-    def unmarked(self, block: Block) -> Block:
-        """Return the block without its cache markers."""
+    def unmarked(self, block: Block) -> Block | None:
+        """Return the block without its cache markers, None where it is nothing else."""
         return block
+
+    def bare(self, message: Message) -> Message:
+        """Return a message without cache markers, as prefixes are compared (spec 2)."""
+        return message
+
+    def stray_markers(self, row: Row) -> list[int]:
+        """Return the places of cache markers that the provider refuses where they stand."""
+        return []
+
+    def complement(self, row: Row) -> tuple[int, Block] | None:
+        """Return (place, block) of what the provider demands beside the others, None where nothing is missing."""
+        return None
 
     def is_void(self, row: Row) -> bool:
         """Return whether the provider refuses the message for holding nothing."""
@@ -323,6 +345,55 @@ class Format:
         return []
 
 
+class BlockFormat(Format):
+    """A format of two sides in turn, whose messages are a list of blocks, or a text, under ``content``."""
+
+    sides = {"user": "user", "assistant": "assistant"}
+    merges = True
+    starts_with_user = True
+    unique_in_request = True
+    marks = True
+    misplaced = {"user": ("call", "reasoning"), "assistant": ("payload",)}
+    ends_reasoning = True
+
+    def _roles(self) -> str:
+        return "'user' and 'assistant'; pass a system prompt as `system=` and not in the list"
+
+    def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
+        content = raw.get("content")
+        if isinstance(content, str):
+            yield self.block("text", "content", content, ordinal, 0, bare=True)
+        elif isinstance(content, list | tuple):
+            for i, item in enumerate(content):
+                yield self._item(index, i, item, side, ordinal)
+        elif content is not None:
+            given = type(content).__name__
+            raise InvalidMessages(f"must be a string or a list of blocks; got {given}", index, "content")
+
+    def _item(self, index: int, i: int, item: Any, side: Side, ordinal: int) -> Block:
+        """Read item ``i`` of the content."""
+        raise NotImplementedError
+
+    def is_blank(self, block: Block) -> bool:
+        if block.kind != "text":
+            return False
+        text = block.wire if isinstance(block.wire, str) else block.wire["text"]
+        return not text or text.isspace()
+
+    def trimmed(self, block: Block) -> Block | None:
+        if block.kind != "text":
+            return None
+        wire = block.wire
+        text = wire if isinstance(wire, str) else wire["text"]
+        if text == text.rstrip() or not text.strip():
+            return None
+        base = text.rstrip() if isinstance(wire, str) else {**wire, "text": text.rstrip()}
+        return self.render(block, base=base, cuts=())
+
+    def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
+        return {"role": "user", "content": []}, self.block(kind, "content", self.text_item(text), ordinal)
+
+
 def _more_chars(old: Sequence[Block], new: Sequence[Block]) -> int | None:
     """Return how many characters longer a message gets with new blocks; None where its layout changes."""
     if len(old) == len(new):
@@ -333,6 +404,12 @@ def _more_chars(old: Sequence[Block], new: Sequence[Block]) -> int | None:
     if not alike:
         return None
     return sum([block.size for block in new]) - sum([block.size for block in old]) + 2 * (len(new) - len(old))
+
+
+def moved(cuts: Sequence[tuple[Path, Cut]], holder: Path, kept: Sequence[int]) -> tuple[tuple[Path, Cut], ...]:
+    """Return the cuts of a block of which only the items ``kept`` are left in the list at ``holder``."""
+    n = len(holder)
+    return tuple([((*holder, kept.index(int(at[n])), *at[n + 1 :]) if at[n:] else at, cut) for at, cut in cuts])
 
 
 def parsed(arguments: Any) -> Any:

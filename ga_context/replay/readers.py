@@ -23,12 +23,11 @@ SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 NOT_RECORDINGS = frozenset({"manifest.json"})
 """Indexes that collections of recordings keep beside them."""
 
-READABLE = ("anthropic", "openai-chat", "text")
+READABLE = ("anthropic", "openai-chat", "bedrock", "text")
 UNREADABLE = {
     "openai_responses": "openai-responses",
     "gemini": "gemini",
     "gemini_cli": "gemini",
-    "bedrock": "bedrock",
 }
 """Forms that are known, so that they can be refused by their name."""
 
@@ -205,6 +204,10 @@ def _anthropic(records: list[Message]) -> tuple[str, list[Message]]:
     return "anthropic", records
 
 
+def _bedrock(records: list[Message]) -> tuple[str, list[Message]]:
+    return "bedrock", records
+
+
 def _openai_chat(records: list[Message]) -> tuple[str, list[Message]]:
     # mini-swe-agent closes its lists with a message of the role "exit", which never went to a model
     return "openai-chat", [r for r in records if r.get("role") != "exit"]
@@ -363,6 +366,7 @@ Form = Callable[[list[Message]], tuple[str, list[Message]]]
 FORMS: dict[str, Form] = {
     "anthropic": _anthropic,
     "openai_chat": _openai_chat,
+    "bedrock": _bedrock,
     "text": _text_protocol,
     "text_protocol": _text_protocol,
     "roo_anthropic_text": _text_protocol,

@@ -88,9 +88,11 @@ def _unit(
 def _exchange(state: State, index: int) -> list[tuple[int, int]]:
     blocks = [(index, place) for place in range(len(state.rows[index].blocks))]
     for answer in range(index + 1, results_end(state, index)):
-        held = state.rows[answer].blocks
-        answers = [place for place, block in enumerate(held) if block.kind == "result" and block.id is not None]
-        blocks += [(answer, place) for place in answers]
+        going = False
+        for place, block in enumerate(state.rows[answer].blocks):
+            going = going if block.kind == "marker" else block.kind == "result" and block.id is not None
+            if going:
+                blocks.append((answer, place))
     return blocks
 
 

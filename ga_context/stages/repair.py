@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ga_context.closure import results_end
 from ga_context.edits import Edit, Insert, Swap, Turn
 from ga_context.model import Block, Kind, Row
@@ -43,13 +41,15 @@ def repair(state: State, turn: Turn) -> list[Edit]:
                 edits.append(_misplaced(state, index, place, block))
             elif block.kind in MENDED:
                 edits.extend(_mended(state, index, place, block))
+        if (missing := state.fmt.complement(row)) is not None:
+            edits.append(Insert(index, *missing, "repair", "a document without a text beside it"))
         if row.side == "assistant":
             edits.extend(_missing(state, index, row))
             edits.extend(_wordless(state, index, row))
     if state.rows[-1].side == "assistant":
         edits.extend(_untrimmed(state))
     if state.fmt.marks:
-        edits.extend(_overmarked(state, state.rows[start:stop]))
+        edits.extend(_unmarked(state, start, stop))
     return edits
 
 
@@ -73,9 +73,7 @@ def opening_chars(state: State) -> int:
 
 def told(state: State, block: Block) -> str:
     """Return a result without a call as plain text, what else it holds named (spec 6: orphan result)."""
-    texts = state.fmt.texts(block)
-    cuts = dict(block.cuts)
-    said = [cuts[path].apply(text) if path in cuts else text for path, text in texts]
+    said = state.fmt.said(block)
     said += [payload_note(kind, state.archive.ref(json_text(block.base))) for kind in state.fmt.beside_text(block)]
     text = "\n".join(said).strip()
     return f"result of {', '.join(block.tools) or 'a tool call'}: {text or '(empty)'}"
@@ -105,7 +103,10 @@ def _dropped(state: State, index: int, place: int, reason: str) -> Swap:
 def _mended(state: State, index: int, place: int, block: Block) -> list[Edit]:
     """Propose what one block needs: told, mended, or left out for being blank."""
     if block.kind == "text":
-        return [_dropped(state, index, place, MENDED["text"])] if state.fmt.is_blank(block) else []
+        if state.fmt.is_blank(block):
+            return [_dropped(state, index, place, MENDED["text"])]
+        listed = state.fmt.lists and block.bare
+        return [_swap(state, index, place, state.fmt.itemised(block), "a text as an item of a list")] if listed else []
     if block.kind == "result" and block.id is None:
         return tell(state, index, place)
     if (new := state.fmt.mend(block)) is None:
@@ -166,23 +167,25 @@ def _untrimmed(state: State) -> list[Edit]:
     return [_swap(state, len(state.rows) - 1, place, new, "white space at the end of a last message")] if new else []
 
 
-def _overmarked(state: State, changed: Sequence[Row]) -> list[Edit]:
-    """Propose to take the oldest cache markers out of the view where there are too many."""
-    if not any([state.fmt.markers(block) for row in changed for block in row.blocks]):
+def _unmarked(state: State, start: int, stop: int) -> list[Edit]:
+    """Propose to take cache markers of changed rows out where they mark nothing, and the oldest of too many."""
+    fmt, rows = state.fmt, state.rows
+    if not any([fmt.markers(block) for row in rows[start:stop] for block in row.blocks]):
         return []
+    stray = {(index, place) for index in range(start, stop) for place in fmt.stray_markers(rows[index])}
+    edits: list[Edit] = [_dropped(state, *at, "a cache marker with nothing to cache") for at in sorted(stray)]
     marked = [
         (index, place, block)
-        for index, row in enumerate(state.rows)
+        for index, row in enumerate(rows)
         for place, block in enumerate(row.blocks)
-        if state.fmt.markers(block)
+        if fmt.markers(block) and (index, place) not in stray
     ]
-    over = sum([state.fmt.markers(block) for _, _, block in marked]) - MAX_CACHE_MARKERS
-    edits: list[Edit] = []
+    over = sum([fmt.markers(block) for _, _, block in marked]) - MAX_CACHE_MARKERS
     for index, place, block in marked:
         if over <= 0:
             break
-        over -= state.fmt.markers(block)
-        edits.append(_swap(state, index, place, state.fmt.unmarked(block), "more than 4 cache markers"))
+        over -= fmt.markers(block)
+        edits.append(_swap(state, index, place, fmt.unmarked(block), "more than 4 cache markers"))
     return edits
 
 

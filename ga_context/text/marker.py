@@ -25,6 +25,13 @@ NO_WORDS = "[the reply ends in its reasoning]"
 FIRST_USER = "[the conversation starts with the assistant]"
 """Stands before a list that would start with the model."""
 
+EMPTY_RESULT = "[no output]"
+"""Stands in a result that holds nothing, where one must: some models refuse an empty list, others a blank text
+(strands-agents/harness-sdk#2123)."""
+
+DOCUMENT_TEXT = "[document attached]"
+"""Stands beside a document that is alone, where a text must be (Converse API reference, Message.content)."""
+
 EMPTY_LIST = "[the messages so far hold no text]"
 """Is all there is where nothing was left to send."""
 

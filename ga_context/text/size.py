@@ -1,8 +1,10 @@
 """The length of a text or value as JSON, without writing it where that is dear."""
 
 import json
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
+from typing import Any
 
 _ESCAPED = b'"\\\b\f\n\r\t'  # two characters in JSON; any other below space is six: \u0000
 _PLAIN = bytes(code for code in range(32, 256) if code not in _ESCAPED)
@@ -26,36 +28,55 @@ def _refuse(value: object) -> object:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
-# One C encoder for all values: json.dumps makes a new one for each. Without its search for cycles, which the depth
-# limit of the interpreter finds just as well.
-_pieces = c_make_encoder and c_make_encoder(None, _refuse, encode_basestring, None, ": ", ", ", False, False, True)
+def base64_text(value: object) -> str:
+    """Return bytes as the text that stands for them in JSON."""
+    return b64encode(value).decode() if isinstance(value, bytes | bytearray) else str(_refuse(value))
 
 
-def json_size(value: object) -> int:
+_Default = Callable[[object], object]
+
+
+def _encoder(default: _Default) -> Any:
+    """Make one C encoder for all values: json.dumps makes a new one for each.
+
+    Without its search for cycles, which the depth limit of the interpreter finds just as well.
+    """
+    return c_make_encoder and c_make_encoder(None, default, encode_basestring, None, ": ", ", ", False, False, True)
+
+
+_pieces, _pieces_of_bytes = _encoder(_refuse), _encoder(base64_text)
+
+
+def json_size(value: object, *, binary: bool = False) -> int:
     """Return `len(json_text(value))`; a long text in it is counted, which is faster than writing it.
 
     Raises:
+        TypeError: something that is not JSON stands in it; bytes too, unless it is `binary`.
         UnicodeEncodeError: half of a surrogate pair stands alone in it.
     """
     if type(value) is dict:
         for key, inner in value.items():
             if type(inner) is str and len(inner) >= _LONG:
-                return json_size({**value, key: ""}) + json_chars(inner) - 2
-    text = json_text(value)
+                return json_size({**value, key: ""}, binary=binary) + json_chars(inner) - 2
+    text = json_text(value) if binary else _written(value, _pieces, _refuse)
     if not text.isascii():
         text.encode()
     return len(text)
 
 
 def json_text(value: object) -> str:
-    """Return `json.dumps(value, ensure_ascii=False)`, however deep the value is nested."""
+    """Return `json.dumps(value, ensure_ascii=False)`, however deep the value is nested; bytes are written as base64."""
+    return _written(value, _pieces_of_bytes, base64_text)
+
+
+def _written(value: object, pieces: Any, default: _Default) -> str:
     try:
-        return "".join(_pieces(value, 0)) if _pieces else json.dumps(value, ensure_ascii=False)
+        return "".join(pieces(value, 0)) if pieces else json.dumps(value, ensure_ascii=False, default=default)
     except RecursionError:
-        return "".join(_encode(value))
+        return "".join(_encode(value, default))
 
 
-def _encode(root: object) -> Iterator[str]:
+def _encode(root: object, default: _Default = _refuse) -> Iterator[str]:
     path: list[tuple[int, Iterator[tuple[str, object]], str]] = []  # id, what is still to write, closing bracket
     open_ids: set[int] = set()
     todo: Iterator[tuple[str, object]] = iter([("", root)])
@@ -64,7 +85,7 @@ def _encode(root: object) -> Iterator[str]:
         for lead, value in todo:
             yield lead
             if not isinstance(value, dict | list | tuple) or not value:
-                yield json.dumps(value, ensure_ascii=False)
+                yield json.dumps(value, ensure_ascii=False, default=default)
                 continue
             if id(value) in open_ids:
                 raise ValueError("Circular reference detected")

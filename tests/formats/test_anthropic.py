@@ -88,6 +88,17 @@ def test_a_new_text_of_a_result():
     assert wire == {"type": "tool_result", "tool_use_id": "c1", "content": new, "is_error": True}
 
 
+def test_blank_texts_of_a_result_go_and_cuts_stay_where_they_were():
+    """What is behind them has been cut by then."""
+    found = {"type": "search_result", "source": "u", "title": "A", "content": [{"type": "text", "text": "x" * 900}]}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": " "}, found]}
+    raw = [{"role": role, "content": content} for role, content in (("user", "Go."), ("assistant", [USE]))]
+    session = ContextSession({"tools": {"code_run": 300}}, format="anthropic")
+    view = session.prepare([*raw, {"role": "user", "content": [result]}])
+    (only,) = view[2]["content"][0]["content"]
+    assert 200 < len(only["content"][0]["text"]) <= 300
+
+
 @pytest.mark.parametrize("item", [IMAGE, PDF])
 def test_a_payload_becomes_a_text(item):
     """Alone, and in a result."""

@@ -24,6 +24,12 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "code_run", "argume
         ({"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}]}, "anthropic"),
         ({"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "u"}}]}, "anthropic"),
         ({"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "a"}]}, "anthropic"),
+        ({"role": "user", "content": [{"text": "Go."}]}, "bedrock"),
+        ({"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": []}}]}, "bedrock"),
+        ({"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "a", "input": {}}}]}, "bedrock"),
+        ({"role": "assistant", "content": [{"reasoningContent": {"redactedContent": b"x"}}]}, "bedrock"),
+        ({"role": "user", "content": [{"cachePoint": {"type": "default"}}]}, "bedrock"),
+        ({"role": "user", "content": [{"future": 1}, {"type": ["x"]}, "x", 7]}, None),
         ({"role": "assistant", "content": None, "tool_calls": [CALL]}, "openai-chat"),
         ({"role": "tool", "tool_call_id": "c1", "content": "x"}, "openai-chat"),
         ({"role": "developer", "content": "Rule."}, "openai-chat"),
@@ -87,7 +93,7 @@ def test_a_given_format_is_not_questioned():
 @pytest.mark.parametrize("name", ["openai", "", "Anthropic"])
 def test_an_unknown_format(name):
     """The known ones are listed."""
-    with pytest.raises(ConfigError, match="'anthropic', 'openai-chat', 'text'"):
+    with pytest.raises(ConfigError, match=r"'anthropic', 'openai-chat', .*'text'"):
         make(name or "?", 4_800)
     with pytest.raises(ConfigError, match="must be one of"):
         ContextSession(format=name or "?")

@@ -13,6 +13,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from histories.anthropic import FORMAT as ANTHROPIC
+from histories.bedrock import FORMAT as BEDROCK
+from histories.common import wire_text
 from histories.openai_chat import FORMAT as OPENAI_CHAT
 from histories.tagged_text import FORMAT as TEXT
 from histories.turns import Call, Message, Turn, call_ids, name_of, tame, texts, turns_of
@@ -28,12 +30,14 @@ __all__ = [
     "operations",
     "splits",
     "texts",
+    "wire_text",
     "write",
 ]
 
 _FORMATS = {
     "anthropic": ANTHROPIC,
     "openai-chat": OPENAI_CHAT,
+    "bedrock": BEDROCK,
     "text": TEXT,
 }
 FORMATS = tuple(_FORMATS)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from histories.turns import Call, Message, Turn
 
@@ -24,6 +27,11 @@ class Format:
     """Say whether the model wrote a message."""
     system: bool = True
     """System messages stand in the list."""
+
+
+def wire_text(value: Any, *, ensure_ascii: bool = True) -> str:
+    """Return a value as it goes over the wire: JSON, bytes as base64."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, default=lambda data: b64encode(data).decode())
 
 
 def block(text: str) -> Message:

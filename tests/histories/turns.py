@@ -111,6 +111,8 @@ class Call:
     """string, list, image, blank, empty, missing, object"""
     named: bool = True
     """The output starts with a line of its own."""
+    given: Message | None = None
+    """Its arguments, in place of those made up for it."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +275,8 @@ def output_of(call: Call, name: str) -> str:
 
 
 def arguments_of(call: Call, name: str) -> Message:
+    if call.given is not None:
+        return call.given
     if call.tool == "update_working_checkpoint":
         return {"key_info": call.note or f"goal {name}", "related_sop": "none"}
     more = {"note": call.note, "deep": {"list": [call.note[:50], 1, None, True, 0.5, {}]}} if call.note else {}

@@ -9,10 +9,12 @@ A format is a module with one `Rules` (see `common`) and a line in the table bel
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from oracle import relations
 from oracle.anthropic import RULES as ANTHROPIC
+from oracle.bedrock import RULES as BEDROCK
 from oracle.common import Message, Rules, leaf_fault, leaves
 from oracle.openai_chat import RULES as OPENAI_CHAT
 from oracle.openai_chat import template_faults
@@ -20,11 +22,22 @@ from oracle.relations import changed_last_calls, changed_system, lost_request, m
 from oracle.tagged_text import RULES as TEXT
 from oracle.tagged_text import text_faults
 
-__all__ = ["FORMATS", "calls_of", "faults", "newest_request", "relation_faults", "side_of", "text_faults", "texts_of"]
+__all__ = [
+    "FORMATS",
+    "calls_of",
+    "faults",
+    "newest_request",
+    "outputs",
+    "relation_faults",
+    "side_of",
+    "text_faults",
+    "texts_of",
+]
 
 _RULES = {
     "anthropic": ANTHROPIC,
     "openai-chat": OPENAI_CHAT,
+    "bedrock": BEDROCK,
     "text": TEXT,
 }
 FORMATS = tuple(_RULES)
@@ -39,7 +52,7 @@ def faults(view: list[Message], format: str, *, alternate: bool = False) -> list
     if shapeless:
         return shapeless
     rules = _RULES[format]
-    found = [*_unsendable(view), *_unknown_roles(view, rules), *rules.view(view)]
+    found = [*_unsendable(view, rules), *_unknown_roles(view, rules), *rules.view(view)]
     return [*found, *template_faults(view)] if alternate and format == "openai-chat" else found
 
 
@@ -70,13 +83,22 @@ def calls_of(message: Message, format: str) -> list[tuple[Any, Any]]:
     return _RULES[format].calls(message)
 
 
+def outputs(view: list[Message], format: str) -> list[str]:
+    """Return the texts of the tool results in a view, in order."""
+    rules = _RULES[format]
+    if rules.steps is not None:
+        return [text for _, results in rules.steps(view) for _, text in results]
+    said = "\n".join(text for message in view if rules.side(message) == "user" for text in rules.texts(message))
+    return re.findall("<tool_result>(.*?)</tool_result>", said, re.DOTALL)
+
+
 def side_of(message: Message, format: str) -> str | None:
     """Return whose a message is: system, user, assistant, or None (such as results in a role of their own)."""
     return _RULES[format].side(message)
 
 
-def _unsendable(view: list[Message]) -> list[str]:
-    pairs = ((i, leaf_fault(leaf)) for i, message in enumerate(view) for leaf in leaves(message))
+def _unsendable(view: list[Message], rules: Rules) -> list[str]:
+    pairs = ((i, leaf_fault(leaf, binary=rules.binary)) for i, message in enumerate(view) for leaf in leaves(message))
     return [f"message {i}: {fault}" for i, fault in pairs if fault]
 
 

@@ -41,6 +41,8 @@ class Rules:
     """Say whether message i, on the side of the user and with a text, is a request; None if readings differ."""
     relation: Callable[[list[Message], list[Message]], list[str]] = lambda raw, view: []
     """What the view lost or altered of the raw history by the rules of this format alone."""
+    binary: bool = False
+    """Bytes may stand in a message; the SDK sends them as base64."""
 
 
 def side_of_role(message: Message) -> str | None:
@@ -97,12 +99,13 @@ def leaves(value: Any) -> Iterator[Any]:
             yield item
 
 
-def leaf_fault(leaf: Any) -> str | None:
+def leaf_fault(leaf: Any, *, binary: bool = False) -> str | None:
     if isinstance(leaf, str):
         return "a text that UTF-8 cannot encode" if SURROGATES.search(leaf) else None
     if isinstance(leaf, float) and not math.isfinite(leaf):
         return f"{leaf} is not JSON"
-    return None if leaf is None or isinstance(leaf, bool | int | float) else f"{type(leaf).__name__} is not JSON"
+    fits = leaf is None or isinstance(leaf, bool | int | float) or (binary and isinstance(leaf, bytes))
+    return None if fits else f"{type(leaf).__name__} is not JSON"
 
 
 def repeated(items: Iterable[Any]) -> list[Any]:

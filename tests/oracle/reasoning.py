@@ -21,11 +21,11 @@ def reasoning_faults(
 
 
 def _bytes(block: Message) -> str:
-    return json.dumps(block)
+    return json.dumps(block, default=bytes.hex)
 
 
 def _encodable(block: Message) -> bool:
-    return not any(leaf_fault(leaf) for leaf in leaves(block))
+    return not any(leaf_fault(leaf, binary=True) for leaf in leaves(block))
 
 
 def _changed_reasoning(raw: list[Message], view: list[Message], signed_of: Signed) -> list[str]:

@@ -32,6 +32,7 @@ def test_a_bare_list_is_read_as_it_is(tmp_path: Path) -> None:
 def test_an_object_with_messages_may_name_its_format(tmp_path: Path) -> None:
     assert recorded(tmp_path, "anthropic", [USER]).format == "anthropic"
     assert recorded(tmp_path, "openai-chat", [USER]).format == "openai-chat"
+    assert recorded(tmp_path, "bedrock", [USER]).format == "bedrock"
     assert recorded(tmp_path, "text", [USER]).format == "text"
 
 
@@ -281,12 +282,12 @@ def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "name"),
-    [("openai_responses", "openai-responses"), ("gemini_cli", "gemini"), ("bedrock", "bedrock")],
+    [("openai_responses", "openai-responses"), ("gemini_cli", "gemini")],
 )
 def test_known_formats_that_are_not_readable_are_refused_by_name(tmp_path: Path, form: str, name: str) -> None:
     path = write(tmp_path / "a.json", {"format": form, "messages": [USER]})
     assert refusal(path) == (
-        f"a.json: is in a format this version cannot replay: {name}; it reads anthropic, openai-chat, text"
+        f"a.json: is in a format this version cannot replay: {name}; it reads anthropic, openai-chat, bedrock, text"
     )
 
 
@@ -296,7 +297,6 @@ def test_known_formats_that_are_not_readable_are_refused_by_name(tmp_path: Path,
         ({"type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}"}, "openai-responses"),
         ({"type": "response_item", "payload": {}}, "openai-responses"),
         ({"role": "user", "parts": [{"text": "hi"}]}, "gemini"),
-        ({"role": "user", "content": [{"toolResult": {"toolUseId": "t1", "content": []}}]}, "bedrock"),
     ],
 )
 def test_they_are_recognised_without_their_name(tmp_path: Path, record: dict, name: str) -> None:

@@ -9,7 +9,7 @@ from oracle import faults
 
 from ga_context import ContextSession
 
-FORMATS = ["anthropic", "openai-chat", "text"]
+FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 ROUND = Turn("model", (), (Call("code_run", output="x" * 400, named=False),), named=False)
 TITLE = "[working memory of this session: earlier messages may be shortened or left out]"
@@ -19,7 +19,7 @@ FIRST = f"{TITLE}\n<history>\n[user] Do it.\n[1] | code_run src/part_00100.py\n<
 def anchor_of(format, view):
     """Return the anchor at the end of a view, or None; and the view's last message of the caller's."""
     last = view[-1]
-    if format == "anthropic":
+    if format in ("anthropic", "bedrock"):
         block = last["content"][-1] if isinstance(last["content"], list) else {"type": "text", "text": ""}
         return block.get("text") if block.get("text", "").startswith(TITLE) else None
     found = re.search(re.escape(TITLE) + r".*\Z", last["content"] or "", re.DOTALL)
@@ -86,6 +86,8 @@ def test_in_the_tool_result(format):
     view = ContextSession({"anchor": {"placement": "tool_result"}}, format=format).prepare(raw)
     content = view[2]["content"]
     text = content[0]["content"] if format == "anthropic" else content
+    if format == "bedrock":
+        text = "\n\n".join(item["text"] for item in content[0]["toolResult"]["content"])
     assert len(view) == 3
     assert text.endswith(f"\n\n{FIRST}")
     assert "x" * 400 in text

@@ -6,12 +6,12 @@ import re
 
 import pytest
 from histories import Call, Turn, write
-from oracle import faults
+from oracle import faults, outputs, texts_of
 
 from ga_context import ContextSession
 from ga_context.stages.compact import folded
 
-FORMATS = ["anthropic", "openai-chat", "text"]
+FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 PLAIN = {"anchor": {"placement": "off"}}
 LONG = "a" * 1_500 + "z" * 1_500
@@ -131,23 +131,14 @@ def test_the_original_comes_back(format):
     assert {action.stage for action in session.report.actions} == {"compact"}
 
 
-def results(view):
-    """Return the texts of the results in a view, of any format."""
-    blocks = [item for message in view for item in message.get("content") or () if isinstance(item, dict)]
-    found = [block["content"] for block in blocks if block["type"] == "tool_result"]
-    found += [message["content"] for message in view if message["role"] == "tool"]
-    texts = [message["content"] for message in view[1:] if isinstance(message.get("content"), str)]
-    return found or [text for one in texts for text in re.findall("<tool_result>(.*?)</tool_result>", one, re.DOTALL)]
-
-
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_json_result_is_cut_again_from_the_original(format):
     """To 10,000 when it comes, to 800 when it is old: it parses both times, and shows the same reference."""
     text = json.dumps({"path": "a/b.db", "rows": [{"id": n, "name": f"row {n}"} for n in range(900)], "ok": True})
     raw = rounds(format, 9, output=text)
     session = ContextSession(PLAIN, format=format)
-    new = results(session.prepare(raw[:3]))[0]
-    old = results(session.prepare(raw))[0]
+    new = outputs(session.prepare(raw[:3]), format)[0]
+    old = outputs(session.prepare(raw), format)[0]
     assert (9_900 < len(new) <= 10_000, 700 < len(old) <= 800) == (True, True)
     first, second = json.loads(new), json.loads(old)
     assert (first["path"], first["ok"]) == (second["path"], second["ok"]) == ("a/b.db", True)
@@ -161,7 +152,7 @@ def test_json_is_a_text_where_its_tool_says_so(format):
     """In old messages as in new ones."""
     config = PLAIN | {"tools": {"code_run": {"json": "text"}}}
     raw = rounds(format, 9, output=json.dumps({"rows": list(range(900))}))
-    cut = results(ContextSession(config, format=format).prepare(raw))[0]
+    cut = outputs(ContextSession(config, format=format).prepare(raw), format)[0]
     assert re.fullmatch(r'\{"rows": \[0.*\n\[\.\.\. \d+ characters omitted; saved: ref \w+ \.\.\.\]\n.*899\]\}', cut)
 
 
@@ -366,13 +357,10 @@ def test_system_messages_stay(format, role):
 def test_the_newest_request_keeps_its_words(format):
     """However old it is, and whatever tags it holds; an older request is compacted."""
     words = f"<think>{LONG}</think>"
-    raw = [
-        {"role": "user", "content": words},
-        {"role": "assistant", "content": "Yes."},
-        {"role": "user", "content": words},
-    ]
+    asked = Turn("user", (words,), named=False)
+    raw = write(format, [asked, Turn("model", ("Yes.",)), asked])
     view = ContextSession(PLAIN, format=format).prepare([*raw, *rounds(format, 12)[1:]])
-    assert len(view[0]["content"]) < 900
+    assert len(*texts_of(view[0], format)) < 900
     assert view[2] is raw[2]
 
 

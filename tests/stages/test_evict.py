@@ -11,7 +11,7 @@ from ga_context import BudgetExceeded, ContextSession, size
 from ga_context.pipeline import STAGES
 from ga_context.stages.evict import KEPT_SHARE
 
-FORMATS = ["anthropic", "openai-chat", "text"]
+FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 ROUND = Turn("model", (), (Call("code_run", output="x" * 400, named=False),))
 

@@ -374,6 +374,18 @@ def test_five_cache_markers(key):
     assert [action.message for action in report.repairs] == [0]
 
 
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_cache_marker_that_leaves_breaks_no_prefix(inner):
+    """Views are compared after removing ``cache_control`` (spec 2)."""
+    session, raw = ContextSession(PLAIN, format="anthropic"), []
+    for n in range(5):
+        item = text(f"Part {n}.") | {"cache_control": {"type": "ephemeral"}}
+        raw += [model(use(f"c{n}")), user(answer(f"c{n}", [item]))] if inner and n else [user(item), YES][: 2 - inner]
+        view = session.prepare(raw)
+    assert "cache_control" not in json.dumps(view[0])
+    assert (session.report.first_changed, session.report.break_cause) == (None, None)
+
+
 def test_unknown_blocks_and_keys_pass():
     """Key order too: the same objects."""
     later = {"type": "future_block", "zeta": 1, "alpha": {"text": ""}}

@@ -5,11 +5,11 @@ import re
 
 import pytest
 from histories import Call, Turn, write
-from oracle import faults, text_faults
+from oracle import faults, outputs, text_faults, texts_of
 
 from ga_context import BudgetExceeded, ContextSession, size
 
-FORMATS = ["anthropic", "openai-chat", "text"]
+FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 
 
@@ -55,9 +55,7 @@ def test_json_that_is_cut_still_parses(format, chars):
     raw = write(format, [ASK, round_of(json.dumps({"rows": rows, "ok": True}))])
     session = ContextSession(settings(chars), format=format)
     view = session.prepare(raw)
-    content = view[2]["content"]
-    text = content[0]["content"] if format == "anthropic" else content
-    data = json.loads(text.partition("<tool_result>")[2].partition("</tool_result>")[0] or text)
+    data = json.loads(outputs(view, format)[0])
     assert data["ok"]
     assert any("omitted" in str(row) for row in data["rows"])
     assert chars - 700 < session.report.chars_after <= chars
@@ -97,25 +95,26 @@ def test_keep_first_goes_too(format):
 @pytest.mark.parametrize("format", FORMATS)
 def test_at_last_the_request_is_cut(format):
     """To what the budget leaves, and that is reported."""
-    raw = [{"role": "user", "content": "a" * 20_000 + "z" * 20_000}]
+    raw = write(format, [Turn("user", ("a" * 20_000 + "z" * 20_000,), named=False)])
     session = ContextSession(settings(10_000), format=format)
     (message,) = session.prepare(raw)
-    assert re.fullmatch(r"a+\n\[.*\]\nz+", message["content"])
+    assert re.fullmatch(r"a+\n\[.*\]\nz+", *texts_of(message, format))
     assert 9_800 < session.report.chars_after <= 10_000
     (action,) = session.report.actions
     assert (action.stage, action.message) == ("evict", 0)
-    assert session.recall(action.ref) == raw[0]["content"]
+    assert [session.recall(action.ref)] == texts_of(raw[0], format)
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_request_keeps_two_thousand_characters(format):
     """Not less, however small the budget: then it is raised."""
-    raw = [{"role": "user", "content": "a" * 2_000 + "z" * 2_000}]
+    raw, short = (
+        write(format, [Turn("user", (text,), named=False)]) for text in ("a" * 2_000 + "z" * 2_000, "a" * 2_000)
+    )
     with pytest.raises(BudgetExceeded) as caught:
         ContextSession(settings(1_000), format=format).prepare(raw)
     (message,) = caught.value.view
-    assert 2_000 <= len(message["content"]) <= 2_100
-    short = [{"role": "user", "content": "a" * 2_000}]
+    assert 2_000 <= len(*texts_of(message, format)) <= 2_100
     with pytest.raises(BudgetExceeded) as caught:
         ContextSession(settings(1_000), format=format).prepare(short)
     assert caught.value.view == short

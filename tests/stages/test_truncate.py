@@ -6,13 +6,14 @@ from hashlib import sha256
 
 import pytest
 from histories import Call, Turn, write
+from oracle import outputs
 
 from ga_context import ContextConfig, ContextSession
 from ga_context.config import ToolLimits
 from ga_context.formats.anthropic import Anthropic
 from ga_context.stages.truncate import cut_output
 
-FORMATS = ["anthropic", "openai-chat", "text"]
+FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
 ROWS = json.dumps({"path": "a/b.db", "rows": [{"id": n, "name": f"row {n}"} for n in range(900)], "ok": True})
 ASK = Turn("user", ("Do it.",))
 PLAIN = {"anchor": {"placement": "off"}}
@@ -23,23 +24,11 @@ def told(format, *outputs, tool="code_run"):
     return write(format, [ASK, Turn("model", (), tuple(Call(tool, output=text, named=False) for text in outputs))])
 
 
-def outputs(view):
-    """Return the texts of the results in a view, of any format."""
-    found = []
-    for message in view[2:]:
-        content = message["content"]
-        if isinstance(content, list):
-            found += [item["content"] for item in content if item["type"] == "tool_result"]
-        else:
-            found += re.findall("<tool_result>(.*?)</tool_result>", content, re.DOTALL) or [content]
-    return found
-
-
 @pytest.mark.parametrize("format", FORMATS)
 def test_head_and_tail_stay_around_a_marker(format):
     """Half of what the marker leaves for each side; with the marker the result is within 10,000."""
     session = ContextSession(PLAIN, format=format)
-    (text,) = outputs(session.prepare(told(format, "a" * 6000 + "z" * 6000)))
+    (text,) = outputs(session.prepare(told(format, "a" * 6000 + "z" * 6000)), format)
     ref = session.report.actions[0].ref
     assert text == "a" * 4967 + f"\n[... 2065 characters omitted; saved: ref {ref} ...]\n" + "z" * 4968
     assert len(text) <= 10_000
@@ -68,7 +57,7 @@ def test_a_text_of_the_limit_is_the_same_object(format):
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_the_user_says_is_not_cut(format):
     """Stage 1 is for tool outputs only."""
-    raw = [{"role": "user", "content": "x" * 50_000}]
+    raw = write(format, [Turn("user", ("x" * 50_000,))])
     view = ContextSession(PLAIN, format=format).prepare(raw)
     assert view[0] is raw[0]
 
@@ -82,7 +71,7 @@ def test_each_tool_has_its_limit(format, tool, limit):
     """The numbers of the report, Table 1."""
     session = ContextSession(ContextConfig.generic_agent(anchor={"placement": "off"}), format=format)
     text = "".join(f"line {n:05}\n" for n in range(6_000))
-    (cut,) = outputs(session.prepare(told(format, text, tool=tool)))
+    (cut,) = outputs(session.prepare(told(format, text, tool=tool)), format)
     assert limit - 300 < len(cut) <= limit
     assert cut.startswith("line 00000\nline 00001\n")
     assert cut.endswith("line 05999\n")
@@ -93,8 +82,8 @@ def test_a_page_has_the_limit_of_pages(format):
     """HTML of web_scan: 35,000; of any other tool: its plain limit."""
     page = "<!doctype html><html><body>" + "<p>A paragraph.</p>\n" * 1_000 + "</body></html>"
     session = ContextSession(PLAIN, format=format)
-    assert outputs(session.prepare(told(format, page, tool="web_scan"))) == [page]
-    (cut,) = outputs(ContextSession(PLAIN, format=format).prepare(told(format, page, tool="code_run")))
+    assert outputs(session.prepare(told(format, page, tool="web_scan")), format) == [page]
+    (cut,) = outputs(ContextSession(PLAIN, format=format).prepare(told(format, page, tool="code_run")), format)
     assert len(cut) <= 10_000
 
 
@@ -103,7 +92,7 @@ def test_long_lines_of_a_file(format):
     """Of file_read each line has at most 1,280 characters, its mark included; short ones stay."""
     text = "first\n" + "a" * 3_000 + "z\nlast\n"
     session = ContextSession(PLAIN, format=format)
-    (cut,) = outputs(session.prepare(told(format, text, tool="file_read")))
+    (cut,) = outputs(session.prepare(told(format, text, tool="file_read")), format)
     lines = cut.split("\n")
     assert (lines[0], lines[2]) == ("first", "last")
     assert [len(line) <= 1_280 for line in lines] == [True] * len(lines)
@@ -115,8 +104,8 @@ def test_long_lines_of_a_file(format):
 def test_results_of_one_message_share_a_limit(format):
     """``per_turn_limit`` 6,000 over three calls: 2,000 each; alone, ``limit`` applies."""
     config = PLAIN | {"tools": {"code_run": {"limit": 5_000, "per_turn_limit": 6_000}}}
-    three = outputs(ContextSession(config, format=format).prepare(told(format, *["word " * 2_000] * 3)))
-    (alone,) = outputs(ContextSession(config, format=format).prepare(told(format, "word " * 2_000)))
+    three = outputs(ContextSession(config, format=format).prepare(told(format, *["word " * 2_000] * 3)), format)
+    (alone,) = outputs(ContextSession(config, format=format).prepare(told(format, "word " * 2_000)), format)
     assert [1_900 < len(text) <= 2_000 for text in three] == [True] * 3
     assert 4_900 < len(alone) <= 5_000
 
@@ -126,7 +115,9 @@ def test_each_parallel_result_has_the_limit_of_its_own_tool(format):
     """The tool name comes through the call, by id or by order."""
     config = PLAIN | {"tools": {"code_run": 300, "file_read": 500}}
     calls = (Call("code_run", output="c" * 900, named=False), Call("file_read", output="f" * 900, named=False))
-    run, read = outputs(ContextSession(config, format=format).prepare(write(format, [ASK, Turn("model", (), calls)])))
+    run, read = outputs(
+        ContextSession(config, format=format).prepare(write(format, [ASK, Turn("model", (), calls)])), format
+    )
     assert (run[:50], read[:50]) == ("c" * 50, "f" * 50)
     assert 290 <= len(run) <= 300
     assert 490 <= len(read) <= 500
@@ -156,8 +147,10 @@ def test_a_tool_handler_gets_the_same_cut():
     text = "".join(f"line {n:05}\n" for n in range(2_000))
     session = ContextSession(PLAIN, format="openai-chat")
     by_hand = session.tool_output("code_run", text)
-    assert outputs(ContextSession(PLAIN, format="openai-chat").prepare(told("openai-chat", text))) == [by_hand]
-    assert outputs(session.prepare(told("openai-chat", by_hand))) == [by_hand]
+    assert outputs(ContextSession(PLAIN, format="openai-chat").prepare(told("openai-chat", text)), "openai-chat") == [
+        by_hand
+    ]
+    assert outputs(session.prepare(told("openai-chat", by_hand)), "openai-chat") == [by_hand]
     assert session.recall(re.search(r"saved: ref (\w+)", by_hand)[1]) == text
 
 
@@ -168,7 +161,7 @@ def test_a_forged_marker_has_no_effect(format):
     raw = told(format, forged[:10_000])
     session = ContextSession(PLAIN, format=format)
     assert session.prepare(raw) == raw
-    (cut,) = outputs(ContextSession(PLAIN, format=format).prepare(told(format, forged)))
+    (cut,) = outputs(ContextSession(PLAIN, format=format).prepare(told(format, forged)), format)
     assert len(cut) <= 10_000
 
 
@@ -193,7 +186,7 @@ def test_data_goes_whole():
 def test_a_json_result_still_parses(format):
     """Its short fields stay, and rows at both ends; the whole comes back by the reference in the mark."""
     session = ContextSession(PLAIN, format=format)
-    (cut,) = outputs(session.prepare(told(format, ROWS)))
+    (cut,) = outputs(session.prepare(told(format, ROWS)), format)
     data = json.loads(cut)
     assert (data["path"], data["ok"], data["rows"][0], data["rows"][-1]["id"]) == (
         "a/b.db", True, {"id": 0, "name": "row 0"}, 899,
@@ -207,7 +200,7 @@ def test_a_json_result_still_parses(format):
 def test_json_cut_as_text_where_a_tool_says_so(format):
     """Head and tail, a marker between."""
     config = PLAIN | {"tools": {"code_*": {"json": "text"}}}
-    (cut,) = outputs(ContextSession(config, format=format).prepare(told(format, ROWS)))
+    (cut,) = outputs(ContextSession(config, format=format).prepare(told(format, ROWS)), format)
     assert re.search(r"\n\[\.\.\. \d+ characters omitted; saved: ref \w{16} \.\.\.\]\n", cut)
 
 
@@ -215,7 +208,7 @@ def test_json_cut_as_text_where_a_tool_says_so(format):
 def test_lines_of_json_still_parse(format):
     """Each that is left, and the mark among them."""
     text = "\n".join(json.dumps({"n": n, "text": "word " * 50}) for n in range(200))
-    (cut,) = outputs(ContextSession(PLAIN, format=format).prepare(told(format, text)))
+    (cut,) = outputs(ContextSession(PLAIN, format=format).prepare(told(format, text)), format)
     kept = [json.loads(line) for line in cut.split("\n")]
     assert [line["n"] for line in kept if isinstance(line, dict)] == [*range(18), *range(182, 200)]
     assert kept[18].startswith("[... omitted: 164 lines; saved: ref ")
@@ -246,7 +239,7 @@ def test_texts_of_one_result_are_json_together():
 def test_a_tag_in_json_keeps_its_partner():
     """In the text format that counts more than that it parses."""
     text = json.dumps({"a": "<think>" + "x" * 9_000, "b": "y" * 9_000 + "</think>"})
-    (cut,) = outputs(ContextSession(PLAIN, format="text").prepare(told("text", text)))
+    (cut,) = outputs(ContextSession(PLAIN, format="text").prepare(told("text", text)), "text")
     assert (cut.count("<think>"), cut.count("</think>")) == (1, 1)
 
 
@@ -256,40 +249,20 @@ def test_data_of_a_format_stays_data(monkeypatch):
     config = PLAIN | {"tools": {"code_run": {"limit": 9_000, "json": "text", "line_limit": 100}}}
     deep = '{"a":' * 8_000 + "1" + "}" * 8_000
     raw = told("anthropic", deep, "[" + "1, " * 8_000 + "1]")
-    first = outputs(ContextSession(config).prepare(raw))
+    first = outputs(ContextSession(config).prepare(raw), "anthropic")
     assert re.fullmatch(r'\{"\[\.\.\. omitted: \d+ characters; saved: ref \w+ \.\.\.\]": null\}', first[0])
     assert len(json.loads(first[1])) > 2_000
-    old = outputs(ContextSession(config).prepare([*raw, *[*told("anthropic", "ok")] * 4]))
+    old = outputs(ContextSession(config).prepare([*raw, *[*told("anthropic", "ok")] * 4]), "anthropic")
     assert [type(json.loads(text)) for text in old[:2]] == [dict, list]
     assert [len(text) <= 800 for text in old[:2]] == [True, True]
-    small = outputs(ContextSession(config | {"budget": {"chars": 900}}).prepare(raw))
+    small = outputs(ContextSession(config | {"budget": {"chars": 900}}).prepare(raw), "anthropic")
     assert [type(json.loads(text)) for text in small] == [dict, list]
 
 
 def called(format, *rounds):
     """Return a history with one model message that calls web_execute_js with each input, and the outputs."""
-    ids = [f"call_{n}" for n in range(len(rounds))]
-    calls = [{"name": "web_execute_js", "arguments": given} for given, _ in rounds]
-    ask = {"role": "user", "content": "Go."}
-    if format == "text":
-        said = "".join(f"<tool_use>{json.dumps(call)}</tool_use>" for call in calls)
-        told = "".join(f"<tool_result>{output}</tool_result>" for _, output in rounds)
-        return [ask, {"role": "assistant", "content": said}, {"role": "user", "content": told}]
-    if format == "openai-chat":
-        functions = [{"name": call["name"], "arguments": json.dumps(call["arguments"])} for call in calls]
-        said = [{"id": id, "type": "function", "function": one} for id, one in zip(ids, functions, strict=True)]
-        results = [
-            {"role": "tool", "tool_call_id": id, "content": out} for id, (_, out) in zip(ids, rounds, strict=True)
-        ]
-        return [ask, {"role": "assistant", "content": None, "tool_calls": said}, *results]
-    said = [
-        {"type": "tool_use", "id": id, "name": "web_execute_js", "input": given}
-        for id, (given, _) in zip(ids, rounds, strict=True)
-    ]
-    results = [
-        {"type": "tool_result", "tool_use_id": id, "content": out} for id, (_, out) in zip(ids, rounds, strict=True)
-    ]
-    return [ask, {"role": "assistant", "content": said}, {"role": "user", "content": results}]
+    calls = [Call("web_execute_js", output=output, named=False, given=given) for given, output in rounds]
+    return write(format, [ASK, Turn("model", (), tuple(calls))])
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -300,7 +273,7 @@ def test_what_goes_to_a_file_is_shown_as_a_preview(format):
         format, ({"code": "1"}, page), ({"code": "2", "save_to_file": "p.txt"}, page), ({"save_to_file": ""}, page)
     )
     session = ContextSession(PLAIN, format=format)
-    first, preview, last = outputs(session.prepare(raw))
+    first, preview, last = outputs(session.prepare(raw), format)
     assert (first, last) == (page, page)
     ref = session.report.actions[0].ref
     assert preview == "a" * 53 + f"\n[... 1694 characters omitted; saved: ref {ref} ...]\n" + "z" * 53
@@ -311,11 +284,11 @@ def test_what_goes_to_a_file_is_shown_as_a_preview(format):
 def test_a_preview_of_json_parses(format):
     """It is cut like any other result, and later passes leave it alone."""
     raw = called(format, ({"save_to_file": True}, ROWS))
-    (preview,) = outputs(ContextSession(PLAIN, format=format).prepare(raw))
+    (preview,) = outputs(ContextSession(PLAIN, format=format).prepare(raw), format)
     assert len(preview) <= 170
     assert json.loads(preview)["path"] == "a/b.db"
-    later = [*raw, *[{"role": ("assistant", "user")[n % 2], "content": "Go on."} for n in range(12)]]
-    assert outputs(ContextSession(PLAIN, format=format).prepare(later))[0] == preview
+    later = raw + write(format, [Turn(("model", "user")[n % 2], ("Go on.",)) for n in range(12)])
+    assert outputs(ContextSession(PLAIN, format=format).prepare(later), format)[0] == preview
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -324,11 +297,11 @@ def test_whether_a_tool_spills_can_be_set(format):
     never = PLAIN | {"tools": {"web_execute_js": {"spill": False}}}
     raw = called(format, ({"save_to_file": 1}, "x" * 5_000), ({"save_to_file": 1}, "y" * 170))
     assert ContextSession(never, format=format).prepare(raw) == raw
-    assert outputs(ContextSession(PLAIN, format=format).prepare(raw))[1] == "y" * 170
+    assert outputs(ContextSession(PLAIN, format=format).prepare(raw), format)[1] == "y" * 170
     renamed = json.loads(json.dumps(raw).replace("web_execute_js", "fetch"))
     assert ContextSession(PLAIN, format=format).prepare(renamed) == renamed
     fetched = ContextSession(PLAIN | {"tools": {"fetch": {"spill": True}}}, format=format).prepare(renamed)
-    assert len(outputs(fetched)[0]) <= 170
+    assert len(outputs(fetched, format)[0]) <= 170
 
 
 def test_texts_of_one_result_are_bounded_together():
@@ -360,7 +333,7 @@ def test_a_late_result_is_bounded_too(format):
     raw = write(format, [ASK, Turn("model", (), (Call(), late)), Turn("user", ("Go on.",)), Turn("model", ("Yes.",))])
     view = ContextSession(PLAIN, format=format).prepare(raw)
     assert "x" * 12_000 in json.dumps(raw)
-    assert len(max(outputs(view), key=len)) <= 10_000
+    assert len(max(outputs(view, format), key=len)) <= 10_000
 
 
 def test_a_tool_output_is_cut_as_the_stage_cuts():

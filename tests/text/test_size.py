@@ -48,6 +48,22 @@ def test_iterative_encoder_gives_the_same_bytes(value):
     assert "".join(_encode(value)) == json.dumps(value, ensure_ascii=False) == json_text(value)
 
 
+@pytest.mark.parametrize("depth", [0, 50_000])
+def test_bytes_are_written_as_base64(depth):
+    """But measured only where they may stand, at any depth; a circle stays an error."""
+    value: object = {"a": [b"\x00\xff", bytearray(b"x")]}
+    for _ in range(depth):
+        value = [value]
+    assert json_text(value) == "[" * depth + '{"a": ["AP8=", "eA=="]}' + "]" * depth
+    assert json_size(value, binary=True) == 2 * depth + 23
+    with pytest.raises(TypeError, match="bytes is not JSON serializable"):
+        json_size(value)
+    circle: list[object] = [b"x"]
+    circle.append(circle)
+    with pytest.raises(ValueError, match="Circular reference"):
+        json_text(circle)
+
+
 def test_hundred_thousand_levels():
     """Depth is no event."""
     value: object = "x"
