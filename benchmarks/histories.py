@@ -10,7 +10,7 @@ from typing import Any
 Message = dict[str, Any]
 Turns = list[list[Message]]
 
-FORMATS = ("anthropic", "openai-chat", "bedrock", "text")
+FORMATS = ("anthropic", "openai-chat", "openai-responses", "bedrock", "text")
 
 RESULT_CHARS = 3_000
 OPENER = "<thinking>"
@@ -82,6 +82,13 @@ def _openai_chat(call_id: str, text: str, arguments: Message, output: str) -> li
     return [{**_said("assistant", text), "tool_calls": [call]}, result]
 
 
+def _openai_responses(call_id: str, text: str, arguments: Message, output: str) -> list[Message]:
+    said = _said("assistant", [{"type": "output_text", "text": text, "annotations": []}])
+    call = {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": "file_read"}
+    result = {"type": "function_call_output", "call_id": call_id, "output": output}
+    return [{"type": "message", **said}, {**call, "arguments": json.dumps(arguments)}, result]
+
+
 def _bedrock(call_id: str, text: str, arguments: Message, output: str) -> list[Message]:
     call = {"toolUse": {"toolUseId": call_id, "name": "file_read", "input": arguments}}
     result = {"toolResult": {"toolUseId": call_id, "content": [{"text": output}]}}
@@ -101,6 +108,7 @@ def _said(role: str, content: Any) -> Message:
 _MAKERS: dict[str, Callable[[str, str, Message, str], list[Message]]] = {
     "anthropic": _anthropic,
     "openai-chat": _openai_chat,
+    "openai-responses": _openai_responses,
     "bedrock": _bedrock,
     "text": _text,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from ga_context.formats.base import Format
 from ga_context.model import Block, Call, Incoming, Row
@@ -46,9 +47,39 @@ def call_row(state: State, call: Call) -> int | None:
     return None
 
 
+def response(state: State, index: int) -> range:
+    """Return the rows of the response that row ``index`` belongs to: itself, but in formats where it is a run."""
+    rows, start, stop = state.rows, index, index + 1
+    if state.fmt.flat and rows[index].side == "assistant":
+        while start > 0 and rows[start - 1].side == "assistant":
+            start -= 1
+        while stop < len(rows) and rows[stop].side == "assistant":
+            stop += 1
+    return range(start, stop)
+
+
+def first_of_response(state: State, ordinal: int) -> int:
+    """Return the ordinal that the response begins with which raw message ``ordinal`` belongs to; else ``ordinal``."""
+    if state.fmt.flat:
+        for index in range(len(state.rows) - 1, -1, -1):
+            row = state.rows[index]
+            if row.ordinal == ordinal and row.side == "assistant":
+                return state.rows[response(state, index).start].ordinal
+            if row.ordinal < ordinal and not row.ours:
+                break
+    return ordinal
+
+
+def pending_calls(state: State) -> range:
+    """Return the rows of the newest message (spec 6: left unanswered) where it holds calls, else none."""
+    newest = next((i for i in range(len(state.rows) - 1, -1, -1) if not state.rows[i].ours), None)
+    rows = response(state, newest) if newest is not None else range(0)
+    return rows if any([state.rows[index].has("call") for index in rows]) else range(0)
+
+
 def results_end(state: State, index: int) -> int:
-    """Return the index behind the rows that answer the calls in row ``index``."""
-    end = index + 1
+    """Return the index behind the rows that answer the calls of the response in row ``index``."""
+    end = response(state, index).stop
     if state.fmt.holds_results or state.fmt.tagged:
         return end + (end < len(state.rows) and state.rows[end].has("result"))
     while end < len(state.rows) and state.rows[end].side == "tool" and state.rows[end].blocks[0].id is not None:
@@ -80,8 +111,10 @@ def _row(incoming: Incoming, ordinal: int) -> Row:
 
 
 def _place_response(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
+    for row in _awaited(state, ordinal) if state.fmt.flat else ():
+        state.append(row)
     before = _neighbour(state, incoming)
-    blocks, actions = _with_own_ids(state, incoming.blocks, ordinal, before.of("call") if before is not None else ())
+    blocks, actions = _with_own_ids(state, incoming.blocks, ordinal, _calls_so_far(state, before))
     if before is not None:
         return [*actions, *_join(state, before, incoming, blocks, ordinal)]
     if actions:
@@ -90,6 +123,27 @@ def _place_response(state: State, incoming: Incoming, ordinal: int) -> list[Acti
     else:
         _append(state, incoming, ordinal)
     return actions
+
+
+def _awaited(state: State, ordinal: int) -> list[Row]:
+    """Return the reasoning that was left out because nothing followed it, now that this message does."""
+    shown = next((row.last for row in reversed(state.rows) if not row.ours), -1)
+    first = ordinal
+    while first - 1 > shown and state.fmt.speaks(state.raw[first - 1]):
+        first -= 1
+    if first == ordinal:
+        return []
+    since = next(point.undo for point in reversed(state.snapshots) if point.marks.messages <= first)
+    gone = [row for _, _, old in state.undo[since:] for row in old if row.has("reasoning") and row.ordinal >= first]
+    return list({row.ordinal: row for row in gone}.values())
+
+
+def _calls_so_far(state: State, before: Row | None) -> list[Block]:
+    """Return the calls of what the next message of the model becomes part of: a message, or a response."""
+    if before is not None or not state.fmt.flat:
+        return before.of("call") if before is not None else []
+    run = takewhile(lambda row: row.side == "assistant", reversed(state.rows))
+    return [call for row in run for call in row.of("call")]
 
 
 def _neighbour(state: State, incoming: Incoming) -> Row | None:
@@ -110,7 +164,7 @@ def _with_own_ids(
 ) -> tuple[list[Block], list[Action]]:
     """Enter the calls, each with an id that the provider takes (spec 6: repeated and illegal ids).
 
-    ``before`` are the calls that stand in the same message already.
+    ``before`` are the calls that stand in the same message or response already.
     """
     fmt, out, actions = state.fmt, list(blocks), []
     taken = state.used if fmt.unique_in_request else {call.id or "": 1 for call in before}
@@ -148,7 +202,8 @@ def _place_tool(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
     """Place a result that is a message of its own: behind the results of its calls."""
     block, index = _paired(state, incoming.blocks[0], ordinal)
     if index is None:
-        _append(state, incoming._replace(blocks=(block,)), ordinal)
+        answers_unseen = state.fmt.flat and _refers(state)
+        _append(state, incoming if answers_unseen else incoming._replace(blocks=(block,)), ordinal)
         return []
     renamed = block.id != incoming.blocks[0].id
     row = _row(incoming._replace(blocks=(block,)), ordinal)
@@ -164,6 +219,13 @@ def _place_tool(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
         actions.append(_repaired("moved to its call", block, block.size))
     state.splice(end, end, [row], "repair")
     return actions
+
+
+def _refers(state: State) -> bool:
+    """Return whether the newest response refers to items that only the server has: a result may answer one."""
+    newest = next((i for i in range(len(state.rows) - 1, -1, -1) if state.rows[i].side != "tool"), 0)
+    run = response(state, newest) if state.rows else ()
+    return any([block.kind == "other" and block.id is not None for at in run for block in state.rows[at].blocks])
 
 
 def _place_user(state: State, incoming: Incoming, ordinal: int) -> list[Action]:

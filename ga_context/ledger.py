@@ -55,18 +55,18 @@ def _enter_response(state: State, incoming: Incoming, summary_chars: int) -> Non
     if going_on is not None:
         state.lines.pop()
     calls = list(going_on.calls) if going_on else []
-    summary = going_on.summary if going_on else ""
+    summary, said = (going_on.summary, going_on.said) if going_on else ("", "")
     for block in incoming.blocks:
         if block.kind == "call":
             calls += [(tool, _argument(state, tool, data)) for tool, data in state.fmt.calls(block)]
         if block.kind == "text" or (block.kind == "call" and state.fmt.tagged):
             for _, text in state.fmt.texts(block):
                 summary = first_line(written_summary(text), LINE_CHARS) or summary
-    if not calls and not summary:
+    if not calls and not summary and not said:
         texts = [text for block in incoming.blocks if block.kind == "text" for _, text in state.fmt.texts(block)]
-        summary = next((line for text in texts if (line := first_line(text, summary_chars))), "")
-    line = turn_line(marks.responses, summary, tuple(calls), summary_chars)
-    state.lines.append(Line(marks.messages, marks.responses, line, summary=summary, calls=tuple(calls)))
+        said = next((line for text in texts if (line := first_line(text, summary_chars))), "")
+    line = turn_line(marks.responses, summary or ("" if calls else said), tuple(calls), summary_chars)
+    state.lines.append(Line(marks.messages, marks.responses, line, summary=summary, calls=tuple(calls), said=said))
 
 
 def _argument(state: State, tool: str, data: object) -> str:

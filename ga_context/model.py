@@ -19,7 +19,7 @@ Path: TypeAlias = tuple[str | int, ...]
 """Keys from a block's wire down to one of its texts; ``()`` is the block's only text."""
 
 Side: TypeAlias = Literal["system", "user", "assistant", "tool"]
-"""Who speaks: ``tool`` is a message of its own that holds one result (openai-chat)."""
+"""Who speaks: ``tool`` is a message of its own that holds one result."""
 
 Kind: TypeAlias = Literal["text", "reasoning", "call", "result", "payload", "anchor", "marker", "other"]
 """What a block is: ``payload`` an image, document, audio or video; ``anchor`` our working memory; ``marker`` a cache
@@ -150,8 +150,11 @@ class Line(NamedTuple):
     """The line itself."""
     request: bool = False
     summary: str = ""
+    """What the model wrote as one."""
     calls: tuple[tuple[str, str], ...] = ()
     """(tool, main argument) of the turn's calls."""
+    said: str = ""
+    """The first line of its words, for as long as there is neither."""
 
 
 def put(value: Any, path: Path, new: Any) -> Any:

@@ -136,7 +136,4 @@ def _alike(state: State, before: Message, now: Message) -> bool:
 
 
 def _pending(state: State) -> list[str]:
-    for row in reversed(state.rows):
-        if not row.ours:
-            return [block.id or "" for block in row.of("call")] if row.side == "assistant" else []
-    return []
+    return [block.id or "" for index in closure.pending_calls(state) for block in state.rows[index].of("call")]

@@ -15,12 +15,14 @@ CASES = [
     "01-orphan-tool-message-at-head",
     "03-orphan-in-mixed-user-message",
     "05-unanswered-call-before-user-text",
+    "07-call-kept-result-truncated-away",
     "10-parallel-results-partly-missing",
     "11-first-message-assistant",
     "13-consecutive-user-after-repair",
     "14-only-system-left",
     "15-signed-thinking-head-tail-cut",
     "18-redacted-thinking-data-cut",
+    "19-responses-output-without-call",
     "26-bedrock-expected-toolresult-ids",
     "28-bedrock-result-json-flattened",
     "29-empty-after-thinking-strip",
@@ -94,6 +96,34 @@ def test_a_reported_case_holds(shared: Path, checker: ModuleType, name: str) -> 
     assert problems == []
     assert raw == before
     assert session.prepare(raw) == view
+
+
+@pytest.mark.parametrize("name", ["08-parallel-calls-pairwise-drop", "22-responses-reasoning-heads-parallel-group"])
+def test_a_case_too_small_for_the_newest_exchange(shared: Path, checker: ModuleType, name: str) -> None:
+    """What the case lets go, spec 3 keeps: the newest exchange is whole, and that it does not fit is said."""
+    case = json.loads((shared / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    session = ga.ContextSession(config_of(case), format=case["format"])
+    view = session.prepare(case["messages"])
+    assert checker.check("pairing", view, case, case["messages"]) == []
+    assert [m["call_id"] for m in view if "call_id" in m] == [m["call_id"] for m in case["messages"] if "call_id" in m]
+    assert session.report is not None
+    assert session.report.chars_after > session.report.budget_chars
+
+
+def test_reasoning_goes_with_what_follows_it(shared: Path, checker: ModuleType) -> None:
+    """Case 20, asked on: its call is answered by a placeholder and the chain of reasoning stays whole.
+
+    As the case stands its call is the newest item, which spec 6 leaves open and reports as pending.
+    """
+    case = json.loads((shared / "cases" / "20-responses-reasoning-chain-dangling.json").read_text(encoding="utf-8"))
+    session = ga.ContextSession(config_of(case), format=case["format"])
+    raw = case["messages"]
+    assert session.prepare(raw) == raw
+    assert session.report is not None
+    assert session.report.pending == ["c1"]
+    view = session.prepare([*raw, {"role": "user", "content": "Go on."}])
+    assert checker.check("pairing", view, case, raw) == []
+    assert view[:4] == raw
 
 
 def test_an_unchanged_case_is_the_same_objects() -> None:

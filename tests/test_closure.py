@@ -42,8 +42,24 @@ def openai(*steps):
     return raw
 
 
+def responses(*steps):
+    """Return the same in Responses: an item for each call and each result."""
+    raw = []
+    for step in steps:
+        if isinstance(step, str):
+            call = {"type": "function_call", "name": "code_run", "arguments": "{}"}
+            raw += [{**call, "call_id": id, "id": f"fc_{id}"} for id in step.split(" ")]
+        elif isinstance(step, list):
+            raw += [{"type": "function_call_output", "call_id": id, "output": text} for id, text in step]
+        else:
+            raw.append(step)
+    return raw
+
+
 def pairs(view):
-    """Return (ids of the calls, [(id, text) of their results]) for each message with calls, in order."""
+    """Return (ids of the calls, [(id, text) of their results]) for each response with calls, in order."""
+    if any("call_id" in item for item in view):
+        return item_pairs(view)
     found = []
     for message in view:
         content = message["content"] if isinstance(message["content"], list) else []
@@ -58,7 +74,21 @@ def pairs(view):
     return found
 
 
-WRITERS = [("anthropic", anthropic), ("openai-chat", openai)]
+def item_pairs(view):
+    """Return the same for a list of items."""
+    found, before = [], None
+    for item in view:
+        kind = item.get("type")
+        if kind == "function_call":
+            found += [] if kind == before else [([], [])]
+            found[-1][0].append(item["call_id"])
+        elif kind == "function_call_output":
+            found[-1][1].append((item["call_id"], item["output"]))
+        before = kind
+    return found
+
+
+WRITERS = [("anthropic", anthropic), ("openai-chat", openai), ("openai-responses", responses)]
 both = pytest.mark.parametrize(("format", "write"), WRITERS)
 
 
@@ -118,7 +148,7 @@ def test_a_user_between_call_and_result(format, write):
     """The result goes before the words."""
     view, _ = prepared(write(ASK, "a", ASK, [("a", "1")], YES), format)
     assert pairs(view) == [(["a"], [("a", "1")])]
-    assert [message["role"] for message in view][-1] == "assistant"
+    assert view[-1]["role"] == "assistant"
 
 
 def test_results_stand_first_in_their_message():

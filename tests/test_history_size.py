@@ -18,7 +18,7 @@ def as_json(messages):
 def has_payload(messages):
     """Return whether something in it is charged."""
     text = wire_text(messages)
-    return "base64" in text or "input_audio" in text or '"bytes"' in text
+    return any(word in text for word in ("base64", "input_audio", "image_generation_call", '"bytes"'))
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -56,6 +56,8 @@ def test_the_report_counts_the_same(format, data):
             {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PAYLOAD}"}},
             f"data:application/pdf;base64,{PAYLOAD}",
         ),
+        ({"type": "input_image", "image_url": f"data:image/png;base64,{PAYLOAD}"}, f"data:image/png;base64,{PAYLOAD}"),
+        ({"type": "input_file", "file_data": PAYLOAD}, PAYLOAD),
     ],
 )
 def test_a_payload_is_charged(part, payload):

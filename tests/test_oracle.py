@@ -56,6 +56,21 @@ def tool(id: Any, content: str = "done") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id, "content": content}
 
 
+def item(call_id: Any, arguments: Any = "{}", **keys: Any) -> dict[str, Any]:
+    """A call in the form of openai-responses."""
+    return {"type": "function_call", "call_id": call_id, "name": "code_run", "arguments": arguments, **keys}
+
+
+def answer(id: Any, output: Any = "done") -> dict[str, Any]:
+    """A result of openai-responses."""
+    return {"type": "function_call_output", "call_id": id, "output": output}
+
+
+def reason(id: str = "rs_1", **keys: Any) -> dict[str, Any]:
+    """A piece of reasoning of openai-responses."""
+    return {"type": "reasoning", "id": id, "summary": [], **keys}
+
+
 def tool_use(id: Any, input: Any = None, **keys: Any) -> dict[str, Any]:
     """A call in the form of bedrock."""
     return {"toolUse": {"toolUseId": id, "name": "code_run", "input": {} if input is None else input, **keys}}
@@ -201,6 +216,35 @@ OPENAI_LEGAL = {
     "a long number": [called("a", arguments='{"n": ' + "1" * 5_000 + "}")],
     "two users": [GO, GO],
 }
+SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
+RESPONSES_WRONG = {
+    "role: tool": ([tool("a")], "role 'tool'"),
+    "result: no call": ([GO, answer("a")], "result 'a' without a call before it"),
+    "result: before its call": ([answer("a"), item("a")], "result 'a' without a call before it"),
+    "result: a second one": ([item("a"), answer("a"), answer("a")], "result 'a' without a call before it"),
+    "call: not answered": ([item("a"), GO], "no result for call 'a'"),
+    "call: one of two answered": ([item("a"), item("b"), answer("b")], "no result for call 'a'"),
+    "call: another type": ([{"type": "shell_call", "call_id": "s"}, GO], "no result for call 's'"),
+    "id: repeated in a response": ([item("a"), OK, item("a"), answer("a"), answer("a")], "repeated id 'a'"),
+    "id: none": ([item(None)], "a call without an id"),
+    "reasoning: before the user": ([reason(), GO], "reasoning that no item follows"),
+    "reasoning: before a result": ([item("a"), reason(), answer("a")], "reasoning that no item follows"),
+    "reasoning: at the end": ([GO, reason(), reason("rs_2")], "reasoning that no item follows"),
+    "arguments: cut": ([item("a", '{"x": 1')], "arguments are not JSON"),
+    "arguments: dict": ([item("a", {})], "arguments are no string"),
+    "nothing: none": ([GO, {"role": "assistant", "content": None}], "nothing in it"),
+    "encoding: output": ([item("a"), answer("a", HALF)], "UTF-8 cannot encode"),
+}
+RESPONSES_LEGAL = {
+    "empty": [],
+    "open calls at the end": [GO, reason(), item("a"), OK, item("b")],
+    "interleaved": [GO, reason(), item("a"), answer("a"), item("b"), answer("b")],
+    "results in any order": [item("a"), item("b"), answer("b"), answer("a"), GO],
+    "ids again in a later response": [item("a"), answer("a"), item("a"), answer("a")],
+    "a chain of reasoning": [GO, reason(), reason("rs_2"), OK],
+    "server tools": [GO, reason(), SEARCH, OK, {"type": "item_reference", "id": "x"}, {"id": "y"}, GO],
+    "free text": [{"type": "custom_tool_call", "call_id": "a", "name": "f", "input": "{"}],
+}
 ASK, SAID = user({"text": "Go."}), assistant({"text": "All right."})
 POINT, PDF = {"cachePoint": {"type": "default"}}, {"document": {"name": "a", "source": {"bytes": b"%PDF"}}}
 WHY, HOW = ({"reasoningContent": {"reasoningText": {"text": words, "signature": "s"}}} for words in ("why", "how"))
@@ -273,7 +317,13 @@ def table(**wrong: dict[str, tuple[Any, str]]) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("view", "format", "words"),
-    table(anthropic=ANTHROPIC_WRONG, openai_chat=OPENAI_WRONG, bedrock=BEDROCK_WRONG, text=TEXT_WRONG),
+    table(
+        anthropic=ANTHROPIC_WRONG,
+        openai_chat=OPENAI_WRONG,
+        openai_responses=RESPONSES_WRONG,
+        bedrock=BEDROCK_WRONG,
+        text=TEXT_WRONG,
+    ),
 )
 def test_faults_finds(view: Any, format: str, words: str) -> None:
     """A view that breaks a rule is refused, and the sentence says which rule."""
@@ -289,7 +339,13 @@ def legal(**views: dict[str, Any]) -> list[Any]:
     ]
 
 
-LEGAL = legal(anthropic=ANTHROPIC_LEGAL, openai_chat=OPENAI_LEGAL, bedrock=BEDROCK_LEGAL, text=TEXT_LEGAL)
+LEGAL = legal(
+    anthropic=ANTHROPIC_LEGAL,
+    openai_chat=OPENAI_LEGAL,
+    openai_responses=RESPONSES_LEGAL,
+    bedrock=BEDROCK_LEGAL,
+    text=TEXT_LEGAL,
+)
 
 
 @pytest.mark.parametrize(
@@ -340,6 +396,7 @@ LATE = [
     OK,
     user(result("a", "output number one"), text("Go on, please.")),
 ]
+RUN = [GO, reason("rs_1"), SEARCH, assistant("So.", id="msg_1"), item("a", id="fc_1"), answer("a"), OK]
 TEXT_CALL = [
     GO,
     assistant("message no 0001 I look.\n<tool_use>{}</tool_use>"),
@@ -389,6 +446,20 @@ RELATION_WRONG = [
         [GO, LATE[1], user(result("a", "no result"), text("Never mind.")), OK, user("Go on, please.")],
         "in place of its result",
     ),
+    ("openai-responses", RUN, [GO, reason("rs_1", summary=["x"]), *RUN[2:]], "reasoning was changed"),
+    ("openai-responses", RUN, [GO, *RUN[2:]], "torn apart, without ['rs_1']"),
+    ("openai-responses", RUN, [GO, RUN[1], *RUN[3:]], "torn apart, without ['ws_1']"),
+    ("openai-responses", RUN, [GO, *RUN[1:3], *RUN[4:]], "torn apart, without ['msg_1']"),
+    ("openai-responses", RUN[:5], [GO, *RUN[2:5]], "reasoning of the open loop is gone"),
+    ("openai-responses", [GO, item("a"), item("b")], [GO, item("b")], "2 calls of the last message became 1"),
+    ("openai-responses", [GO, item("a"), OK], [GO, OK], "1 calls of the last message became 0"),
+    ("openai-responses", [GO, item("a", "no")], [GO, item("a", '{"_raw": "n"}')], "last message was changed"),
+    (
+        "openai-responses",
+        [GO, item("a", '{"n": 1}'), answer("a", "output number one"), OK, GO],
+        [GO, item("a", '{"n": 1}'), answer("a", "no result"), OK, GO],
+        "in place of its result",
+    ),
     ("bedrock", REASONED, [ASK, assistant(WHY, tool_use("a"))], "only a part"),
     ("bedrock", REASONED, [ASK, assistant(HOW, HIDDEN, tool_use("a"))], "signed reasoning was changed"),
     ("bedrock", REASONED, [ASK, assistant(tool_use("a"))], "reasoning of the open loop is gone"),
@@ -422,6 +493,11 @@ RELATION_LEGAL = [
     ("openai-chat", SWAPPED, [GO, *SWAPPED[3:]]),
     ("openai-chat", PAIRED, [GO, PAIRED[1], tool("a", "output number one ...[9 gone]..."), OK, GO]),
     ("anthropic", LATE, [GO, LATE[1], user(result("a", "output number one"), text("Never mind.")), OK, LATE[4]]),
+    ("openai-responses", [*RUN, GO, item("b"), answer("b")], [GO, item("b"), answer("b")]),
+    ("openai-responses", RUN, [GO, *RUN[1:4], item("a", '{"n": "cut"}', id="fc_1"), answer("a", "cut"), OK]),
+    ("openai-responses", [GO, reason(), GO], [GO, GO]),
+    ("openai-responses", [GO, reason(), assistant(""), GO], [GO, GO]),
+    ("openai-responses", [GO, item("a", ""), OK], [GO, item("a"), OK]),
     ("bedrock", [ASK, assistant(WHY, HIDDEN), *REASONED], [ASK, *REASONED]),
     ("text", TEXT_CALL, [GO, OK]),
     ("text", TEXT_CALL, TEXT_CALL),

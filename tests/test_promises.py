@@ -154,6 +154,9 @@ def exchange(i: int, output: str, format: str) -> list[Message]:
         call = {"id": f"c{i}", "type": "function", "function": function}
         result = {"role": "tool", "tool_call_id": f"c{i}", "content": output}
         return [{"role": "assistant", "content": None, "tool_calls": [call]}, result]
+    if format == "openai-responses":
+        call = {"type": "function_call", "call_id": f"c{i}", "name": "code_run", "arguments": json.dumps(data)}
+        return [call, {"type": "function_call_output", "call_id": f"c{i}", "output": output}]
     if format == "bedrock":
         use = {"toolUse": {"toolUseId": f"c{i}", "name": "code_run", "input": data}}
         answer = {"toolResult": {"toolUseId": f"c{i}", "content": [{"text": output}]}}

@@ -4,21 +4,16 @@ import json
 from itertools import pairwise
 
 import pytest
-from histories import Call, Turn, write
+from histories import Call, Turn, ends, write
 
 from ga_context import Action, ContextSession, Report, size
 
-FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
 PLAIN = {"anchor": {"placement": "off"}}
 ASK = Turn("user", ("Do it.",))
 ROUND = Turn("model", (), (Call("code_run", output="x" * 900, named=False),))
 GO = {"role": "user", "content": "Go."}
 YES = {"role": "assistant", "content": "Yes."}
-
-
-def ends(raw):
-    """Return where a loop calls ``prepare``: before each model message and at the end."""
-    return [*(end for end, message in enumerate(raw) if message["role"] == "assistant"), len(raw)]
 
 
 @pytest.mark.parametrize("format", FORMATS)

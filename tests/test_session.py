@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 
 import pytest
-from histories import Call, Turn, write
+from histories import Call, Turn, ends, write
 from oracle import faults
 
 from ga_context import (
@@ -20,7 +20,7 @@ from ga_context import (
     size,
 )
 
-FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
 PLAIN = {"anchor": {"placement": "off"}}
 SMALL = {"budget": {"chars": 12_000}}
 ASK = Turn("user", ("Do it.",))
@@ -31,11 +31,6 @@ YES = {"role": "assistant", "content": "Yes."}
 def rounds(format, count):
     """Return a request and ``count`` rounds."""
     return write(format, [ASK, *[ROUND] * count])
-
-
-def ends(raw):
-    """Return where a loop calls ``prepare``: before each model message and at the end."""
-    return [*(end for end, message in enumerate(raw) if message["role"] == "assistant"), len(raw)]
 
 
 def views(session, raw):
@@ -53,7 +48,7 @@ def test_untouched_messages_are_the_callers_own(format):
     before = copy.deepcopy(raw)
     view = ContextSession(PLAIN, format=format).prepare(raw)
     assert view is not raw
-    assert [a is b for a, b in zip(view, raw, strict=True)] == [True] * 5
+    assert [a is b for a, b in zip(view, raw, strict=True)] == [True] * len(raw)
     assert raw == before
 
 
@@ -169,7 +164,7 @@ def test_key_info_said_before_a_rollback_holds(format):
     session, raw = ContextSession(format=format), rounds(format, 4)
     views(session, raw)
     session.update_key_info("port 8080")
-    assert "<key_info>\\nport 8080\\n</key_info>" in json.dumps(session.prepare(raw[:5]))
+    assert "<key_info>\\nport 8080\\n</key_info>" in json.dumps(session.prepare(raw[: ends(raw)[2]]))
 
 
 @pytest.mark.parametrize("format", FORMATS)

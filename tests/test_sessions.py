@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle import faults, newest_request, side_of, texts_of
+from histories import ends
+from oracle import faults, newest_request, texts_of
 
 import ga_context as ga
 from ga_context.replay.readers import ReadError, Recording, read
@@ -24,6 +25,9 @@ NAMES = [
     "cc-cli-6113e919",
     "cc-cli-e4599950",
     "cc-viewer-5c0375b4",
+    "codex-agentv-019ed99c",
+    "codex-agentv-019f1d64",
+    "codex-agentv-019f36b8",
     "deerflow-e05bea79",
     "deerflow-sse-china-food-delivery",
     "inspect-browser",
@@ -51,12 +55,6 @@ def recording(shared: Path, name: str) -> Recording:
     return read(path)
 
 
-def turns(played: Recording) -> list[int]:
-    """Return where each model response begins, and the end."""
-    speaks = [side_of(message, played.format) == "assistant" for message in played.messages]
-    return [i for i in range(1, len(speaks)) if speaks[i] and not speaks[i - 1]] + [len(played.messages)]
-
-
 @pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_session_replays_without_a_fault(shared: Path, name: str, config: str) -> None:
@@ -67,7 +65,7 @@ def test_a_recorded_session_replays_without_a_fault(shared: Path, name: str, con
     played = recording(shared, name)
     session = ga.ContextSession(CONFIGS[config], format=played.format)
     before: list[Any] = []
-    for end in turns(played):
+    for end in ends(played.messages):
         raw = played.messages[:end]
         view = session.prepare(raw)
         report = session.report
@@ -90,7 +88,7 @@ def test_going_on_with_the_view_is_as_good(shared: Path, name: str) -> None:
     kept, fed = (ga.ContextSession(format=played.format) for _ in range(2))
     mine: list[Any] = []
     last = 0
-    for end in turns(played)[:60]:
+    for end in ends(played.messages)[:60]:
         mine = fed.prepare([*mine, *played.messages[last:end]])
         assert json.dumps(kept.prepare(played.messages[:end])) == json.dumps(mine)
         last = end
@@ -102,7 +100,7 @@ def test_a_session_resumed_elsewhere_gives_the_same_bytes(shared: Path, name: st
     played = recording(shared, name)
     whole = ga.ContextSession(format=played.format)
     resumed = ga.ContextSession(format=played.format)
-    for count, end in enumerate(turns(played)[:80]):
+    for count, end in enumerate(ends(played.messages)[:80]):
         if count % 10 == 9:
             resumed = ga.ContextSession.load(resumed.dump())
         raw = played.messages[:end]
@@ -111,5 +109,5 @@ def test_a_session_resumed_elsewhere_gives_the_same_bytes(shared: Path, name: st
 
 def test_what_is_no_session_is_refused_by_name(shared: Path) -> None:
     """A format that is not read yet says so."""
-    with pytest.raises(ReadError, match="openai-responses"):
-        recording(shared, "codex-agentv-019f1d64")
+    with pytest.raises(ReadError, match="gemini"):
+        recording(shared, "gemini-15f05963")

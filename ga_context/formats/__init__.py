@@ -11,17 +11,24 @@ from ga_context.formats.base import Format
 from ga_context.formats.bedrock import KEYS as BEDROCK_KEYS
 from ga_context.formats.bedrock import Bedrock
 from ga_context.formats.openai_chat import AlternatingChat, OpenAIChat
+from ga_context.formats.openai_responses import OpenAIResponses
 from ga_context.formats.tagged_text import CALL_TAGS, TaggedText
 from ga_context.text.tags import pairs
 
-FORMATS: dict[str, type[Format]] = {cls.name: cls for cls in (Anthropic, OpenAIChat, Bedrock, TaggedText)}
+CLASSES = (Anthropic, OpenAIChat, OpenAIResponses, Bedrock, TaggedText)
+FORMATS: dict[str, type[Format]] = {cls.name: cls for cls in CLASSES}
 
 ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"})
 """Block types that only the Messages API has; server tools (``server_tool_use``, ...) end in these names too."""
 
 OPENAI_CHAT_PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
 OPENAI_CHAT_KEYS = ("tool_calls", "function_call", "tool_call_id", "reasoning_content", "refusal", "audio")
-OPENAI_CHAT_ROLES = frozenset({"tool", "function", "developer"})
+OPENAI_CHAT_ROLES = frozenset({"tool", "function"})
+
+RESPONSES_PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
+RESPONSES_ITEMS = ("_call", "_call_output", "reasoning", "item_reference", "compaction", "mcp_list_tools")
+"""How the types of items end that are no messages."""
+RESPONSES_KEYS = ("previous_response_id", "conversation")
 
 
 def make(name: str, payload_chars: int, *, alternate: bool = False) -> Format:
@@ -42,11 +49,13 @@ def detect(messages: Sequence[Any]) -> str | None:
     for message in messages:
         if not isinstance(message, dict):
             continue
-        if message.get("role") in OPENAI_CHAT_ROLES or any(message.get(key) for key in OPENAI_CHAT_KEYS):
-            return "openai-chat"
         content = message.get("content")
         items = [item for item in content if isinstance(item, dict)] if isinstance(content, list | tuple) else []
         kinds = {kind for item in items if isinstance(kind := item.get("type"), str)}
+        if kinds & RESPONSES_PARTS or _is_item(message):
+            return "openai-responses"
+        if str(message.get("role")) in OPENAI_CHAT_ROLES or any(message.get(key) for key in OPENAI_CHAT_KEYS):
+            return "openai-chat"
         if any(map(_is_anthropic, kinds)):
             return "anthropic"
         if kinds & OPENAI_CHAT_PARTS:
@@ -64,6 +73,12 @@ def _is_anthropic(kind: str) -> bool:
 def _is_bedrock(item: Mapping[Any, Any]) -> bool:
     """Return whether a block has no type but a key of Converse; a text is enough, in other formats it has a type."""
     return "type" not in item and not BEDROCK_KEYS.isdisjoint(item)
+
+
+def _is_item(message: Any) -> bool:
+    if "role" in message:
+        return False
+    return str(message.get("type")).endswith(RESPONSES_ITEMS) or any(message.get(key) for key in RESPONSES_KEYS)
 
 
 def _holds_call(content: Any) -> bool:

@@ -47,6 +47,12 @@ class Format:
     tagged: ClassVar[bool] = False
     """Calls and results are tags in strings: they pair by position, and a cut must leave tags balanced."""
 
+    flat: ClassVar[bool] = False
+    """A response of the model is a run of assistant-side messages, one for each text, call and piece of reasoning.
+
+    It leaves whole, with its results; its reasoning never leaves before it, and none stands at its end.
+    """
+
     marks: ClassVar[bool] = False
     """Blocks may carry cache markers, at most four in a request."""
     misplaced: ClassVar[Mapping[Side, tuple[Kind, ...]]] = {}
@@ -88,6 +94,13 @@ class Format:
         if side is None:
             raise InvalidMessages(f"is {role!r}; {self.name} knows {self._roles()}", index, "role")
         return side
+
+    def speaks(self, raw: Any) -> bool:
+        """Return whether a raw message is the model's."""
+        try:
+            return isinstance(raw, dict) and self._side(0, raw) == "assistant"
+        except InvalidMessages:
+            return False
 
     def _roles(self) -> str:
         return ", ".join(repr(role) for role in self.sides)

@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ga_context import formats
 from ga_context.config import ContextConfig
 from ga_context.errors import BudgetExceeded, InvalidMessages
 from ga_context.model import Message
 from ga_context.replay.readers import ReadError, Recording, read
 from ga_context.report import Action, Report
-from ga_context.session import ContextSession
+from ga_context.session import UNDECIDED, ContextSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,14 @@ class Sums:
     ms_p99: float | None
 
 
-def model_calls(messages: Sequence[Message]) -> list[int]:
+def model_calls(messages: Sequence[Message], format: str | None = None) -> list[int]:
     """Return where the recorded model began to speak: the first message of each run of assistant messages.
 
     What stands before such an index was sent to the model. Nothing was sent before a first message.
+    ``format`` None: it is detected.
     """
-    spoken = [message.get("role") == "assistant" for message in messages]
+    fmt = formats.make(format or formats.detect(messages) or UNDECIDED, payload_chars=0)
+    spoken = [fmt.speaks(message) for message in messages]
     return [i for i in range(1, len(messages)) if spoken[i] and not spoken[i - 1]]
 
 
@@ -99,7 +102,7 @@ def play(recording: Recording, config: ContextConfig, on_turn: OnTurn | None = N
     """
     session = ContextSession(config, format=recording.format)
     played = Played(recording.name)
-    indexes = model_calls(recording.messages)
+    indexes = model_calls(recording.messages, recording.format)
     for index in indexes:
         try:
             played.turns.append(_prepare(session, recording, index))

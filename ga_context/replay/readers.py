@@ -23,9 +23,8 @@ SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 NOT_RECORDINGS = frozenset({"manifest.json"})
 """Indexes that collections of recordings keep beside them."""
 
-READABLE = ("anthropic", "openai-chat", "bedrock", "text")
+READABLE = ("anthropic", "openai-chat", "openai-responses", "bedrock", "text")
 UNREADABLE = {
-    "openai_responses": "openai-responses",
     "gemini": "gemini",
     "gemini_cli": "gemini",
 }
@@ -213,6 +212,12 @@ def _openai_chat(records: list[Message]) -> tuple[str, list[Message]]:
     return "openai-chat", [r for r in records if r.get("role") != "exit"]
 
 
+def _openai_responses(records: list[Message]) -> tuple[str, list[Message]]:
+    """A rollout of Codex keeps each item as the payload of a record, between records that never went to the model."""
+    items = [record["payload"] for record in records if record.get("type") == "response_item"]
+    return "openai-responses", items or records
+
+
 def _text_protocol(records: list[Message]) -> tuple[str, list[Message]]:
     if any(r.get("tool_calls") for r in records):
         return _openai_chat(records)
@@ -366,6 +371,7 @@ Form = Callable[[list[Message]], tuple[str, list[Message]]]
 FORMS: dict[str, Form] = {
     "anthropic": _anthropic,
     "openai_chat": _openai_chat,
+    "openai_responses": _openai_responses,
     "bedrock": _bedrock,
     "text": _text_protocol,
     "text_protocol": _text_protocol,

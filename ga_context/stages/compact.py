@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from ga_context.closure import first_of_response, pending_calls, response
 from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn, payload_bytes
 from ga_context.model import Block, Path
 from ga_context.stages.truncate import listed_tags, structured
@@ -33,7 +34,7 @@ def border_before(state: State, newest: int) -> int:
         if ordinal < border:
             break
         border = min(border, call.ordinal)
-    return border
+    return first_of_response(state, border)
 
 
 def open_row(state: State) -> int | None:
@@ -47,17 +48,19 @@ def open_row(state: State) -> int | None:
 def _pass(state: State, turn: Turn, keep_recent: int) -> list[Edit]:
     """Compact what became old since the last pass; what was old then keeps its bytes."""
     border, before = border_before(state, keep_recent), state.marks.border
-    open_loop, newest = open_row(state), len(state.rows) - 1
+    newest = open_row(state)
+    open_loop = response(state, newest) if newest is not None else range(0)
+    pending = pending_calls(state)
     edits: list[Edit] = []
     for index, last in reversed(list(_rows_since(state, before))):
         row = state.rows[index]
-        if last >= border or row.side == "system" or (index == newest and row.has("call")):
+        if last >= border or row.side == "system" or index in pending:
             continue
         for place, block in enumerate(row.blocks):
-            if block.kind != "reasoning" or index != open_loop:
+            if block.kind != "reasoning" or index not in open_loop:
                 edits.extend(_compacted(state, turn, index, place, block))
-    if open_loop is not None:
-        border = min(border, state.rows[open_loop].ordinal)  # its reasoning is looked at again when it is older
+    if open_loop:
+        border = min(border, state.rows[open_loop.start].ordinal)  # its reasoning is looked at again when it is older
     return [*edits, Pass(border)]
 
 
@@ -78,7 +81,7 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
         return [CutTexts(index, place, (((), cut),), "compact", "old anchor")] if cut else []
     if block.kind == "reasoning" and _is_sealed(state, index, block):
         drop = Swap(index, place, None, "compact", "old signed reasoning, left out whole", json_text(block.base))
-        return [drop] if settings.drop_reasoning else []
+        return [drop] if settings.drop_reasoning and not fmt.flat else []
     short = block.kind in ("text", "call") and block.size <= settings.window_chars
     if short and not (fmt.tagged and _holds_anchor(state, turn, block)):
         return []

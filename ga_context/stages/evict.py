@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import tee
 
-from ga_context.closure import results_end
+from ga_context.closure import response, results_end
 from ga_context.edits import Edit, Evict, Turn
 from ga_context.memory import reserve
 from ga_context.model import Row, Side
@@ -67,11 +67,15 @@ def units(state: State) -> Iterator[Unit]:
         if row.side == "system":
             yield from _unit(state, [(index, place) for place in range(len(row.blocks))], row, mandatory=True)
         elif row.side == "assistant":
-            own = [(index, place) for place in range(len(row.blocks))]
-            blocks = _exchange(state, index) if row.has("call") else own
+            if (index, 0) in taken:
+                continue
+            run = response(state, index)
+            calls = any([state.rows[at].has("call") for at in run])
+            blocks = _exchange(state, run)
             blocks += _anchors_behind(state, blocks)
             taken.update(blocks)
-            yield from _unit(state, blocks, row, calls=row.has("call"), mandatory=index == newest)
+            going_on = state.fmt.flat and run.stop == len(state.rows)  # more of the same response may still come
+            yield from _unit(state, blocks, row, calls=calls, mandatory=newest in run or going_on)
         else:
             yield from _user_units(state, index, row, taken)
 
@@ -85,9 +89,10 @@ def _unit(
         yield Unit(tuple(blocks), row.side, min(ordinals), max(ordinals), calls, mandatory)
 
 
-def _exchange(state: State, index: int) -> list[tuple[int, int]]:
-    blocks = [(index, place) for place in range(len(state.rows[index].blocks))]
-    for answer in range(index + 1, results_end(state, index)):
+def _exchange(state: State, run: range) -> list[tuple[int, int]]:
+    """Return the blocks of a response and of the results that answer it."""
+    blocks = [(index, place) for index in run for place in range(len(state.rows[index].blocks))]
+    for answer in range(run.stop, results_end(state, run.start)):
         going = False
         for place, block in enumerate(state.rows[answer].blocks):
             going = going if block.kind == "marker" else block.kind == "result" and block.id is not None
@@ -201,9 +206,9 @@ def _proposed(state: State, turn: Turn, found: Iterable[Unit], gone: list[Unit],
 
 def _is_open(state: State, unit: Unit) -> bool:
     """Return whether the newest exchange is what the model works on: it has reasoning, or nothing was said since."""
-    row = state.rows[unit.blocks[0][0]]
-    said_since = any([later.side == "assistant" for later in state.rows[unit.blocks[0][0] + 1 :]])
-    return unit.mandatory and (row.has("reasoning") or not said_since)
+    run = response(state, unit.blocks[0][0])
+    said_since = any([later.side == "assistant" for later in state.rows[run.stop :]])
+    return unit.mandatory and (any([state.rows[at].has("reasoning") for at in run]) or not said_since)
 
 
 def _results(state: State, unit: Unit) -> list[tuple[int, int]]:

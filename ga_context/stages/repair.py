@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ga_context.closure import results_end
+from itertools import takewhile
+
+from ga_context.closure import response, results_end
 from ga_context.edits import Edit, Insert, Swap, Turn
 from ga_context.model import Block, Kind, Row
 from ga_context.state import State
@@ -29,7 +31,7 @@ def repair(state: State, turn: Turn) -> list[Edit]:
         return []
     edits: list[Edit] = []
     if start > 0:  # what follows it may have changed
-        edits.extend(_missing(state, start - 1, state.rows[start - 1]))
+        edits.extend(_unended(state, start - 1))
     for index in range(start, stop):
         row = state.rows[index]
         if state.fmt.is_void(row):
@@ -43,8 +45,8 @@ def repair(state: State, turn: Turn) -> list[Edit]:
                 edits.extend(_mended(state, index, place, block))
         if (missing := state.fmt.complement(row)) is not None:
             edits.append(Insert(index, *missing, "repair", "a document without a text beside it"))
+        edits.extend(_unended(state, index))
         if row.side == "assistant":
-            edits.extend(_missing(state, index, row))
             edits.extend(_wordless(state, index, row))
     if state.rows[-1].side == "assistant":
         edits.extend(_untrimmed(state))
@@ -136,23 +138,38 @@ def _wordless(state: State, index: int, row: Row) -> list[Edit]:
     return [Insert(index, len(row.blocks), block, "repair", "a reply that ends in its reasoning")]
 
 
-def _missing(state: State, index: int, row: Row) -> list[Edit]:
+def _unended(state: State, index: int) -> list[Edit]:
+    """Propose what the response that ends in a row needs: results, and no reasoning that nothing follows."""
+    if state.rows[index].side != "assistant" or state.fmt.tagged:
+        return []
+    run = response(state, index)
+    if index < run.stop - 1:
+        return []
+    return [*_missing(state, run), *(_dangling(state, run) if state.fmt.flat else ())]
+
+
+def _dangling(state: State, run: range) -> list[Edit]:
+    """Propose to leave out the reasoning at the end of a response: it stays with what follows it, or not at all."""
+    last = takewhile(lambda index: state.rows[index].has("reasoning"), reversed(run))
+    return [_dropped(state, index, 0, "reasoning that nothing follows") for index in last]
+
+
+def _missing(state: State, run: range) -> list[Edit]:
     """Propose a placeholder for each call that is followed by something but not by its result."""
-    if row.side != "assistant" or state.fmt.tagged or not row.has("call"):
+    calls = [call for index in run for call in state.rows[index].of("call")]
+    if not calls or all(row.ours for row in state.rows[run.stop :]):
         return []
-    if all(state.rows[after].ours for after in range(index + 1, len(state.rows))):
-        return []
-    end = results_end(state, index)
-    answers = [block for answer in state.rows[index + 1 : end] for block in answer.of("result")]
+    end = results_end(state, run.start)
+    answers = [block for answer in state.rows[run.stop : end] for block in answer.of("result")]
     answered = {block.id for block in answers}
     edits: list[Edit] = []
-    for call in row.of("call"):
+    for call in calls:
         if call.id in answered:
             continue
         head, block = state.fmt.result(call, MISSING_RESULT)
         if state.fmt.holds_results:
             place = sum([block.id is not None for block in answers])
-            edits.insert(0, Insert(index + 1, place, block, "repair", "a call without a result"))
+            edits.insert(0, Insert(run.stop, place, block, "repair", "a call without a result"))
         else:
             edits.append(Insert(end, 0, block, "repair", "a call without a result", "tool", head))
     return edits

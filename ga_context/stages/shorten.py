@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ga_context.closure import pending_calls
 from ga_context.edits import CutTexts, Edit, Turn
 from ga_context.memory import reserve
 from ga_context.model import Block, Path
@@ -39,7 +40,8 @@ def shorten(state: State, turn: Turn) -> list[Edit]:
     over = state.chars + reserve(state, turn) - turn.budget
     if over <= 0:
         return []
-    found = [one for one in _texts(state) if not _is_mandatory(state, one)]
+    pending = pending_calls(state)
+    found = [one for one in _texts(state) if not _is_mandatory(state, one, pending)]
     return _cuts(state, turn, over, found, 0)
 
 
@@ -67,10 +69,10 @@ def _is_request(state: State, block: Block) -> bool:
     return block.ordinal == state.marks.request and block.kind == "text"
 
 
-def _is_mandatory(state: State, one: Candidate) -> bool:
+def _is_mandatory(state: State, one: Candidate, pending: range) -> bool:
     row, block = state.rows[one.row], _block(state, one)
-    open_calls = one.row == len(state.rows) - 1 and row.has("call")
-    return row.side == "system" or open_calls or block.sealed or block.kind == "anchor" or _is_request(state, block)
+    stays = row.side == "system" or one.row in pending or block.sealed
+    return stays or block.kind == "anchor" or _is_request(state, block)
 
 
 def _cuts(state: State, turn: Turn, over: int, found: list[Candidate], least: int) -> list[Edit]:

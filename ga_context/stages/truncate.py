@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ga_context.closure import response
 from ga_context.config import ContextConfig, ToolLimits
 from ga_context.edits import CutTexts, Edit, Turn
 from ga_context.model import Block, Path
@@ -89,7 +90,8 @@ def _share(state: State, index: int, block: Block, n: int, limits: ToolLimits) -
         return None
     while index >= 0 and not state.rows[index].has("call"):
         index -= 1
-    calls = state.rows[index].of("call") if index >= 0 else []
+    rows = response(state, index) if index >= 0 else ()
+    calls = [call for at in rows for call in state.rows[at].of("call")]
     shares = [PREVIEW_CHARS] if limits.spill and _is_spilled(state, calls, block, n) else []
     if limits.per_turn_limit is not None:
         count = sum([len(call.tools) for call in calls])

@@ -16,6 +16,7 @@ from histories.anthropic import FORMAT as ANTHROPIC
 from histories.bedrock import FORMAT as BEDROCK
 from histories.common import wire_text
 from histories.openai_chat import FORMAT as OPENAI_CHAT
+from histories.openai_responses import FORMAT as OPENAI_RESPONSES
 from histories.tagged_text import FORMAT as TEXT
 from histories.turns import Call, Message, Turn, call_ids, name_of, tame, texts, turns_of
 
@@ -26,6 +27,7 @@ __all__ = [
     "after",
     "changed",
     "configs",
+    "ends",
     "histories",
     "operations",
     "splits",
@@ -37,6 +39,7 @@ __all__ = [
 _FORMATS = {
     "anthropic": ANTHROPIC,
     "openai-chat": OPENAI_CHAT,
+    "openai-responses": OPENAI_RESPONSES,
     "bedrock": BEDROCK,
     "text": TEXT,
 }
@@ -127,6 +130,12 @@ def after(
     if kind == "rebuild":
         return copy.deepcopy(raw), rest
     return (list(view) if kind == "feed back" else list(raw)), rest
+
+
+def ends(raw: list[Message]) -> list[int]:
+    """Return how much of a history stands before each response of the model, and all of it, in whatever format."""
+    by_model = [any(form.by_model(message) for form in _FORMATS.values()) for message in raw]
+    return [*(i for i in range(1, len(raw)) if by_model[i] and not by_model[i - 1]), len(raw)]
 
 
 def changed(message: Message, text: str, format: str) -> Message:

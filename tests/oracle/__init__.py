@@ -18,6 +18,7 @@ from oracle.bedrock import RULES as BEDROCK
 from oracle.common import Message, Rules, leaf_fault, leaves
 from oracle.openai_chat import RULES as OPENAI_CHAT
 from oracle.openai_chat import template_faults
+from oracle.openai_responses import RULES as OPENAI_RESPONSES
 from oracle.relations import changed_last_calls, changed_system, lost_request, mispaired
 from oracle.tagged_text import RULES as TEXT
 from oracle.tagged_text import text_faults
@@ -37,6 +38,7 @@ __all__ = [
 _RULES = {
     "anthropic": ANTHROPIC,
     "openai-chat": OPENAI_CHAT,
+    "openai-responses": OPENAI_RESPONSES,
     "bedrock": BEDROCK,
     "text": TEXT,
 }

@@ -41,6 +41,8 @@ class Rules:
     """Say whether message i, on the side of the user and with a text, is a request; None if readings differ."""
     relation: Callable[[list[Message], list[Message]], list[str]] = lambda raw, view: []
     """What the view lost or altered of the raw history by the rules of this format alone."""
+    newest: Callable[[list[Message]], list[Message]] = lambda messages: messages[-1:]
+    """The last message; where a response is a run of messages and ends the list, all of it."""
     binary: bool = False
     """Bytes may stand in a message; the SDK sends them as base64."""
 

@@ -71,12 +71,9 @@ def lost_request(raw: list[Message], view: list[Message], rules: Rules, cut: boo
 
 
 def changed_last_calls(raw: list[Message], view: list[Message], rules: Rules) -> list[str]:
-    if not raw:
-        return []
-    calls = rules.calls(raw[-1])
+    calls, seen = ([call for m in rules.newest(messages) for call in rules.calls(m)] for messages in (raw, view))
     if calls and not view:
         return ["the calls of the last message are gone"]
-    seen = rules.calls(view[-1]) if calls else []
     kept = seen[len(seen) - len(calls) :] if len(seen) >= len(calls) else []
     if len(kept) < len(calls):
         return [f"{len(calls)} calls of the last message became {len(seen)}"]

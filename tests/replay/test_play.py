@@ -58,6 +58,12 @@ def test_a_run_of_assistant_messages_is_one_model_call(roles: str, indexes: list
     assert model_calls([{"role": names[role]} for role in roles]) == indexes
 
 
+def test_a_run_of_items_is_one_model_call() -> None:
+    """Reasoning, words and calls of one response, whatever keys they have."""
+    items = [REQUEST, {"type": "reasoning", "summary": []}, {"type": "function_call"}, {"type": "function_call_output"}]
+    assert model_calls([*items, {"role": "assistant", "content": "Done."}], "openai-responses") == [1, 4]
+
+
 def test_each_turn_reports_the_history_before_it() -> None:
     recorded = recording("done", "done")
     played = play(recorded, CONFIG)
@@ -202,9 +208,13 @@ def test_its_actions_come_on_request() -> None:
 
 @pytest.mark.parametrize("config", [ContextConfig(), ContextConfig.generic_agent()], ids=["default", "generic_agent"])
 def test_recorded_sessions_replay_without_a_defect(shared: Path, config: ContextConfig) -> None:
-    """What is readable plays to its end, within budget, every break of the prefix explained."""
+    """What is readable plays to its end, within budget, every break of the prefix explained.
+
+    One session's rules alone come to the budget, and it says so.
+    """
     sessions = [play_file(path, config) for path in find(shared / "data" / "sessions" / "dev")]
     errors = [one.error for one in sessions if one.error is not None]
-    assert all("is in a format this version cannot replay" in error for error in errors)
+    known = ("is in a format this version cannot replay", "codex-agentv-019f36b8, before messages[383]: what must stay")
+    assert all(any(words in error for words in known) for error in errors)
     sums = sum_up([one for one in sessions if one.error is None])
     assert (sums.turns_over_budget, sums.unexplained_breaks) == (0, 0)

@@ -254,6 +254,21 @@ def test_text_protocols_are_text_unless_they_hold_native_calls(tmp_path: Path, f
     assert recorded(tmp_path, form, LS_CHAT) == Recording("session", "openai-chat", LS_CHAT)
 
 
+ITEMS = [
+    USER,
+    {"type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c1", "output": "a.py"},
+]
+
+
+def test_items_are_told_by_their_types(tmp_path: Path) -> None:
+    """A list of items; or a Codex rollout, in which each is the payload of a record among others."""
+    assert read(write(tmp_path / "session.json", ITEMS)) == Recording("session", "openai-responses", ITEMS)
+    records = [{"type": "session_meta", "payload": {}}, *({"type": "response_item", "payload": item} for item in ITEMS)]
+    assert read(write(tmp_path / "rollout.json", records)) == Recording("rollout", "openai-responses", ITEMS)
+    assert recorded(tmp_path, "openai_responses", ITEMS) == Recording("session", "openai-responses", ITEMS)
+
+
 def test_an_end_mark_of_mini_swe_agent_is_no_message(tmp_path: Path) -> None:
     records = [USER, REPLY, {"role": "exit", "content": "Submitted"}]
     assert recorded(tmp_path, "openai_chat", records).messages == [USER, REPLY]
@@ -282,20 +297,19 @@ def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "name"),
-    [("openai_responses", "openai-responses"), ("gemini_cli", "gemini")],
+    [("gemini_cli", "gemini")],
 )
 def test_known_formats_that_are_not_readable_are_refused_by_name(tmp_path: Path, form: str, name: str) -> None:
     path = write(tmp_path / "a.json", {"format": form, "messages": [USER]})
     assert refusal(path) == (
-        f"a.json: is in a format this version cannot replay: {name}; it reads anthropic, openai-chat, bedrock, text"
+        f"a.json: is in a format this version cannot replay: {name}; "
+        "it reads anthropic, openai-chat, openai-responses, bedrock, text"
     )
 
 
 @pytest.mark.parametrize(
     ("record", "name"),
     [
-        ({"type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}"}, "openai-responses"),
-        ({"type": "response_item", "payload": {}}, "openai-responses"),
         ({"role": "user", "parts": [{"text": "hi"}]}, "gemini"),
     ],
 )
@@ -353,7 +367,9 @@ def test_recorded_sessions_are_read_or_refused_by_format(shared: Path) -> None:
         except ReadError as error:
             refusals.append(str(error))
     assert all("is in a format this version cannot replay" in refusal for refusal in refusals)
-    assert {recording.format for recording in recordings} == {"anthropic", "openai-chat", "text"}
+    assert {recording.format for recording in recordings} == {"anthropic", "openai-chat", "openai-responses", "text"}
     for recording in recordings:
-        apart = {"system"} if recording.format == "anthropic" else set()
-        assert {message["role"] for message in recording.messages} <= {"system", "user", "assistant", "tool"} - apart
+        roles = {"system", "user", "assistant", "tool"} - ({"system"} if recording.format == "anthropic" else set())
+        if recording.format == "openai-responses":
+            roles = {"developer", "user", "assistant", None}
+        assert {message.get("role") for message in recording.messages} <= roles

@@ -4,12 +4,12 @@ import json
 import re
 
 import pytest
-from histories import Call, Turn, write
+from histories import Call, Turn, ends, write
 from oracle import faults
 
 from ga_context import ContextSession
 
-FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 ROUND = Turn("model", (), (Call("code_run", output="x" * 400, named=False),), named=False)
 TITLE = "[working memory of this session: earlier messages may be shortened or left out]"
@@ -22,7 +22,7 @@ def anchor_of(format, view):
     if format in ("anthropic", "bedrock"):
         block = last["content"][-1] if isinstance(last["content"], list) else {"type": "text", "text": ""}
         return block.get("text") if block.get("text", "").startswith(TITLE) else None
-    found = re.search(re.escape(TITLE) + r".*\Z", last["content"] or "", re.DOTALL)
+    found = re.search(re.escape(TITLE) + r".*\Z", str(last.get("content")), re.DOTALL)
     return found[0] if found and last["role"] == "user" else None
 
 
@@ -33,10 +33,9 @@ def lines_of(anchor):
 
 def turn_by_turn(session, raw):
     """Prepare before each model message, and at the end; return the last view."""
-    for end, message in enumerate(raw):
-        if message["role"] == "assistant":
-            session.prepare(raw[:end])
-    return session.prepare(raw)
+    for end in ends(raw):
+        view = session.prepare(raw[:end])
+    return view
 
 
 def anthropic(*rounds, ask="Do it."):
@@ -84,7 +83,7 @@ def test_in_the_tool_result(format):
     """``placement`` "tool_result": at the end of the newest result, and no message more."""
     raw = write(format, [Turn("user", ("Do it.",), named=False), ROUND])
     view = ContextSession({"anchor": {"placement": "tool_result"}}, format=format).prepare(raw)
-    content = view[2]["content"]
+    content = view[2].get("content", view[2].get("output"))
     text = content[0]["content"] if format == "anthropic" else content
     if format == "bedrock":
         text = "\n\n".join(item["text"] for item in content[0]["toolResult"]["content"])

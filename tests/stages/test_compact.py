@@ -5,13 +5,13 @@ import json
 import re
 
 import pytest
-from histories import Call, Turn, write
+from histories import Call, Turn, ends, write
 from oracle import faults, outputs, texts_of
 
 from ga_context import ContextSession
 from ga_context.stages.compact import folded
 
-FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 PLAIN = {"anchor": {"placement": "off"}}
 LONG = "a" * 1_500 + "z" * 1_500
@@ -27,10 +27,8 @@ def rounds(format, count, output=LONG, **fields):
 
 def turn_by_turn(session, raw):
     """Prepare before each model message, and at the end; return the reports."""
-    for end, message in enumerate(raw):
-        if message["role"] == "assistant":
-            session.prepare(raw[:end])
-    session.prepare(raw)
+    for end in ends(raw):
+        session.prepare(raw[:end])
     return session.reports
 
 
@@ -377,7 +375,7 @@ def test_anchors_in_strings_fold():
     assert [m["content"] for m in view] == [folded, f"{folded} {call}", f"<tool_result>{said}</tool_result>"]
 
 
-@pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
+@pytest.mark.parametrize("format", ["anthropic", "openai-chat", "openai-responses"])
 def test_words_of_an_anchor_are_no_anchor(format):
     """In native formats only our own fold."""
     raw = [

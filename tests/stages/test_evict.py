@@ -4,14 +4,14 @@ import json
 from itertools import pairwise
 
 import pytest
-from histories import Call, Turn, write
+from histories import Call, Turn, ends, write
 from oracle import faults
 
 from ga_context import BudgetExceeded, ContextSession, size
 from ga_context.pipeline import STAGES
 from ga_context.stages.evict import KEPT_SHARE
 
-FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 ROUND = Turn("model", (), (Call("code_run", output="x" * 400, named=False),))
 
@@ -23,10 +23,8 @@ def settings(chars, *, anchor="off", **budget):
 
 def turn_by_turn(session, raw):
     """Prepare before each model message, and at the end; return the reports."""
-    for end, message in enumerate(raw):
-        if message["role"] == "assistant":
-            session.prepare(raw[:end])
-    session.prepare(raw)
+    for end in ends(raw):
+        session.prepare(raw[:end])
     return session.reports
 
 

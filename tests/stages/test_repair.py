@@ -351,7 +351,7 @@ def test_no_messages_or_system_alone(format, raw):
     assert session.report.actions == []
 
 
-@pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
+@pytest.mark.parametrize("format", ["anthropic", "openai-chat", "openai-responses"])
 def test_a_list_that_would_end_up_empty_is_not(format):
     """Something stands that the provider takes."""
     view, _ = prepared([{"role": "assistant", "content": ""}], format)

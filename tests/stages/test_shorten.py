@@ -9,7 +9,7 @@ from oracle import faults, outputs, text_faults, texts_of
 
 from ga_context import BudgetExceeded, ContextSession, size
 
-FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 
 
@@ -61,7 +61,7 @@ def test_json_that_is_cut_still_parses(format, chars):
     assert chars - 700 < session.report.chars_after <= chars
 
 
-@pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
+@pytest.mark.parametrize("format", ["anthropic", "openai-chat", "openai-responses"])
 def test_each_text_keeps_eighty_characters(format):
     """And its marker; below that the budget cannot be met, and that is raised."""
     raw = write(format, [ASK, round_of(*["x" * 900] * 4)])

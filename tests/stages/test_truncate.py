@@ -13,7 +13,7 @@ from ga_context.config import ToolLimits
 from ga_context.formats.anthropic import Anthropic
 from ga_context.stages.truncate import cut_output
 
-FORMATS = ["anthropic", "openai-chat", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
 ROWS = json.dumps({"path": "a/b.db", "rows": [{"id": n, "name": f"row {n}"} for n in range(900)], "ok": True})
 ASK = Turn("user", ("Do it.",))
 PLAIN = {"anchor": {"placement": "off"}}
@@ -326,7 +326,7 @@ def test_a_result_in_plain_words():
     assert 9_990 <= len(view[2]["content"]) <= 10_000
 
 
-@pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
+@pytest.mark.parametrize("format", ["anthropic", "openai-chat", "openai-responses"])
 def test_a_late_result_is_bounded_too(format):
     """Wherever it is moved to."""
     late = Call(output="x" * 12_000, named=False, answer="late")
