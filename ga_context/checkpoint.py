@@ -153,7 +153,7 @@ def restored(saved: SavedSession, config: ContextConfig) -> State:
     """Return a state that knows everything but the messages, which the next list brings."""
     archive = MemoryArchive({**saved.archive, **{ref: b64decode(text) for ref, text in saved.binary.items()}})
     chat = config.formats.openai_chat
-    fmt = formats.make(saved.format, config.budget.payload_chars, alternate=chat.alternate)
+    fmt = formats.make(saved.format, config.charges, alternate=chat.alternate)
     state = State(fmt, archive, decided=saved.decided)
     if chat == ContextConfig(**saved.config).formats.openai_chat:  # else the rows that were saved are no longer valid
         state.pending = saved
@@ -209,9 +209,9 @@ def _rebuild(state: State, saved: SavedSession, raws: list[Any]) -> None:
     state.pairs.extend([(ordinal, saved.calls[i]) for ordinal, i in saved.pairs])
     state.lines.extend(saved.lines)
     state.enter_calls()
+    state.marks = saved.snapshots[-1].marks.copy()
     rows = {i: _row(state, saved.pool[i]) for i in dict.fromkeys(saved.rows)}
     state.splice(0, 0, [rows[i] for i in saved.rows], "config")
-    state.marks = saved.snapshots[-1].marks.copy()
     if all(raw is not None for raw in raws):
         old = dict.fromkeys([i for _, _, places in saved.undo for i in places])
         rows |= {i: _row(state, saved.pool[i]) for i in old if i not in rows}

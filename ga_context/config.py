@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError
 
 from ga_context.errors import ConfigError
+from ga_context.payload.charge import Charges
 from ga_context.sections import (
     DEFAULT_TOOLS,
     SECTIONS,
@@ -59,6 +60,8 @@ GENERIC_AGENT: dict[str, dict[str, Any]] = {
         "reserve_tokens": 0,
         "on_exceeded": "raise",
         "payload_chars": 4_800,
+        "payloads": "fixed",
+        "body_bytes": 20_000_000,  # no number of the report: what is larger is refused, whatever it is made by
         "weights": "uniform",
     },
     "tools": {
@@ -202,6 +205,12 @@ class ContextConfig(Section):
         tokens = self.budget.window_tokens - self.budget.reserve_tokens
         return _product(self.budget.chars_per_token, tokens) - system_chars - tools_chars
 
+    @property
+    def charges(self) -> Charges:
+        """What payloads count in C_H."""
+        budget = self.budget
+        return Charges(budget.payload_chars, budget.chars_per_token if budget.payloads == "pixels" else None)
+
     def to_dict(self) -> dict[str, Any]:
         """Return all sections as JSON values; ``ContextConfig(**config.to_dict())`` is an equal configuration."""
         return self.model_dump(mode="json")
@@ -242,6 +251,8 @@ def layered(
         given = merge(given, layer)
     config = ContextConfig.generic_agent(**given) if generic_agent else ContextConfig(**given)
     set_by = {key: name for name, layer in layers.items() for key, _ in flat(layer)}
+    if "budget.payload_chars" in set_by and not generic_agent:
+        set_by.setdefault("budget.payloads", set_by["budget.payload_chars"])
     base = "generic_agent" if generic_agent else "default"
     rows = [Origin(key, value, set_by.get(key, base)) for key, value in flat(config.to_dict())]
     return config, [

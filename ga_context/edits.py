@@ -6,8 +6,6 @@ edit is a list of kept source ranges with marks between, always of the text as i
 
 from __future__ import annotations
 
-from base64 import b64decode
-from binascii import Error as Base64Error
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -103,6 +101,8 @@ class Turn:
     """C_H before stages 2 to 4."""
     over: bool = False
     """It was over the budget, with the anchor."""
+    heavy: bool = True
+    """It was over the bytes of a request, with the anchor: not to be asked again where it was not."""
     actions: list[Action] = field(default_factory=list)
     compacted: bool = False
     evicted: list[int] = field(default_factory=list)
@@ -174,9 +174,9 @@ def _cut(state: State, turn: Turn, block: Block, edit: CutTexts) -> Block:
             before = block.text_chars(path, text)
             ref, (start, end, _) = state.archive.put(text), cut.gone
         else:
-            data = next(data for at, _, data in state.fmt.payloads(block) if at == path)
-            before = state.fmt.payload_chars
-            ref, start, end = state.archive.put(payload_bytes(data)), 0, len(data)
+            payload = next(payload for payload in state.fmt.payloads(block) if payload.path == path)
+            before = state.fmt.charge(block, payload)
+            ref, start, end = state.archive.put(payload.original), 0, len(payload.data)
         part = ".".join([str(key) for key in (block.position, *path)]) if block.position >= 0 else None
         action = Action(edit.stage, edit.reason, block.ordinal, None, part, start, end, before, cut.size, ref)
         turn.actions.append(action)
@@ -215,16 +215,6 @@ def _runs(ordinals: list[int]) -> list[tuple[int, int]]:
         else:
             runs.append((ordinal, ordinal))
     return runs
-
-
-def payload_bytes(data: str | bytes) -> str | bytes:
-    """Return what a base64 text or data: URL holds; the text itself where it is no clean base64, bytes as they are."""
-    if not isinstance(data, str):
-        return bytes(data)
-    try:
-        return b64decode(data.partition("base64,")[2] or data, validate=True)
-    except (Base64Error, ValueError):
-        return data
 
 
 # -- rebuilding the rows

@@ -10,7 +10,7 @@ GAContextError            (Exception)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 
 class GAContextError(Exception):
@@ -21,9 +21,10 @@ class BudgetExceeded(GAContextError, ValueError):
     """Say that what must stay does not fit the budget (spec 3, promise 3).
 
     Args:
-        size: characters of the smallest valid view.
-        budget: B, the budget in characters.
-        items: what takes the room, as pairs (what, characters).
+        size: characters of the smallest valid view, or its bytes.
+        budget: B, the budget in characters, or the limit of a request in bytes.
+        items: what takes the room, as pairs (what, size).
+        unit: "characters" (C_H against B) or "bytes" (of a request, against `budget.body_bytes`).
         view: the smallest valid view, or None when there is none.
         report: the report of the turn, or None.
     """
@@ -33,10 +34,12 @@ class BudgetExceeded(GAContextError, ValueError):
         size: int,
         budget: int,
         items: Sequence[tuple[str, int]] = (),
+        unit: Literal["characters", "bytes"] = "characters",
         *,
         view: list[Any] | None = None,
         report: Any = None,
     ) -> None:
+        self.unit = unit
         self.size = size
         self.budget = budget
         self.items = list(items)
@@ -52,14 +55,15 @@ class BudgetExceeded(GAContextError, ValueError):
                 f"no room for messages: the budget is {self.budget:,} characters after what is sent beside them{taken}"
                 "; shorten system and tools, or raise `budget.window_tokens`"
             )
+        limit, key = ("limit", "body_bytes") if self.unit == "bytes" else ("budget", "window_tokens")
         return (
-            f"what must stay has {self.size:,} characters{taken}, the budget is {self.budget:,}; raise "
-            '`budget.window_tokens`, shorten these, or set `budget.on_exceeded = "report"` to get the view all the same'
+            f"what must stay has {self.size:,} {self.unit}{taken}, the {limit} is {self.budget:,}; raise "
+            f'`budget.{key}`, shorten these, or set `budget.on_exceeded = "report"` to get the view all the same'
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The default would hand the sentence back as `size`; errors travel between worker processes.
-        return type(self), (self.size, self.budget, self.items), {"view": self.view, "report": self.report}
+        return type(self), (self.size, self.budget, self.items, self.unit), {"view": self.view, "report": self.report}
 
 
 class InvalidMessages(GAContextError, ValueError):

@@ -21,6 +21,7 @@ def enter(state: State, incoming: Incoming, summary_chars: int) -> None:
     marks.raw_chars += chars
     state.sizes.append(chars)
     state.raw.append(incoming.raw if incoming.given is None else incoming.given)
+    marks.payload_bytes += state.fmt.load(incoming.blocks)[0]
     if speaking:
         _enter_response(state, incoming, summary_chars)
 

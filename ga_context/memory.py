@@ -48,6 +48,26 @@ def reserve(state: State, turn: Turn, evicted: bool | None = None) -> int:
     return made.chars if made is not None and not turn.anchored else 0
 
 
+def reserve_bytes(state: State, turn: Turn, evicted: bool | None = None) -> int:
+    """Return what `reserve` keeps free in bytes of a request, with the comma of a message of its own."""
+    made = anchor_for(state, turn, state.marks.evicted if evicted is None else evicted)
+    return made.chars + len(made.text.encode()) - len(made.text) + 2 if made is not None and not turn.anchored else 0
+
+
+def excess(state: State, turn: Turn) -> int:
+    """Return by how much the view is over, this turn's anchor included: characters or bytes, whichever is more."""
+    return max(state.chars + reserve(state, turn) - turn.budget, excess_bytes(state, turn))
+
+
+def excess_bytes(state: State, turn: Turn, share: float = 1.0) -> int:
+    """Return the bytes over this share of a request's limit, this turn's anchor included; 0 where it is not over."""
+    limit = turn.config.budget.body_bytes
+    if limit is None or not turn.heavy:
+        return 0
+    room = int(share * limit) - reserve_bytes(state, turn)
+    return max(0, state.body_bytes(room) - room)
+
+
 def _make(state: State, turn: Turn, evicted: bool) -> Anchor | None:
     marks, settings = state.marks, turn.config.anchor
     if settings.placement == "off" or not marks.user_last or not state.rows:

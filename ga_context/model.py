@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from ga_context.payload.coding import original
+from ga_context.payload.pixels import pixels
 from ga_context.text.window import Cut
 
 Message: TypeAlias = dict[str, Any]
@@ -71,6 +73,30 @@ class Block(NamedTuple):
             if at == path:
                 return cut.size
         return len(text)
+
+
+class Payload(NamedTuple):
+    """An image, document or sound in a block."""
+
+    path: Path
+    """Of the item that a placeholder takes the place of."""
+    kind: str
+    """image, document or audio"""
+    data: str | bytes
+    """Base64, a data: URL or bytes; of a linked one its URL or id."""
+    linked: bool = False
+    """The provider gets the file elsewhere."""
+
+    @property
+    def original(self) -> str | bytes:
+        """What is archived: the bytes where they are here, else where they are."""
+        return self.data if self.linked else original(self.data)
+
+    @property
+    def label(self) -> str:
+        """What it is, with its pixels where its header says them: ``image 1280x800``."""
+        size = None if self.linked or self.kind != "image" else pixels(self.data)
+        return f"{self.kind} {size[0]}x{size[1]}" if size else self.kind
 
 
 class Incoming(NamedTuple):

@@ -8,12 +8,13 @@ from typing import TypeAlias
 from ga_context import closure, ledger
 from ga_context.edits import Edit, Turn, apply
 from ga_context.errors import BudgetExceeded
-from ga_context.memory import reserve
+from ga_context.memory import excess_bytes, reserve
 from ga_context.model import Cause, Incoming, Message
 from ga_context.report import Action, Report
 from ga_context.stages.anchor import anchor, stands, withdraw
 from ga_context.stages.compact import compact
 from ga_context.stages.evict import evict, evict_protected
+from ga_context.stages.lighten import lighten
 from ga_context.stages.repair import lead, repair
 from ga_context.stages.shorten import shorten, shorten_request
 from ga_context.stages.truncate import truncate
@@ -24,9 +25,10 @@ Stage: TypeAlias = Callable[[State, Turn], list[Edit]]
 
 
 def weigh(state: State, turn: Turn) -> list[Edit]:
-    """Note C_H before stages 2 to 4, and whether it is over the budget; propose nothing."""
+    """Note C_H before stages 2 to 4, and whether it or the request's bytes are over their limit; propose nothing."""
     turn.chars_before = state.chars
     turn.over = state.chars + reserve(state, turn) > turn.budget
+    turn.heavy = excess_bytes(state, turn) > 0
     return []
 
 
@@ -36,6 +38,7 @@ STAGES: tuple[Stage, ...] = (
     lead,
     weigh,
     compact,
+    lighten,
     evict,
     repair,
     lead,
@@ -92,11 +95,21 @@ def _take_in(state: State, turn: Turn, message: Incoming) -> list[Action]:
 
 def check(state: State, turn: Turn, report: Report | None) -> None:
     """Raise ``BudgetExceeded`` when what must stay is over the budget, unless the configuration says to report."""
-    if state.chars <= turn.budget or turn.config.budget.on_exceeded == "report":
+    settings = turn.config.budget
+    if settings.on_exceeded == "report":
         return
-    items = [(f"message {row.ordinal} ({row.side})", row.size) for row in state.rows]
-    largest = sorted(items, key=lambda item: -item[1])[:10]
-    raise BudgetExceeded(state.chars, turn.budget, largest, view=list(state.view), report=report)
+    if state.chars > turn.budget:
+        sizes = [row.size for row in state.rows]
+        raise BudgetExceeded(state.chars, turn.budget, _largest(state, sizes), view=list(state.view), report=report)
+    limit = settings.body_bytes
+    if limit is not None and (size := state.body_bytes(limit)) > limit:
+        items = _largest(state, [state.fmt.body_bytes(row) for row in state.rows])
+        raise BudgetExceeded(size, limit, items, "bytes", view=list(state.view), report=report)
+
+
+def _largest(state: State, sizes: Sequence[int]) -> list[tuple[str, int]]:
+    items = [(f"message {row.ordinal} ({row.side})", size) for row, size in zip(state.rows, sizes, strict=True)]
+    return sorted(items, key=lambda item: -item[1])[:10]
 
 
 def _report(state: State, turn: Turn, before: Sequence[Message]) -> Report:
@@ -112,6 +125,9 @@ def _report(state: State, turn: Turn, before: Sequence[Message]) -> Report:
         first_changed=changed,
         actions=turn.actions,
         pending=_pending(state),
+        payload_bytes=state.payload_bytes,
+        payload_chars=state.payload_chars,
+        body_bytes=None if state.text_bytes is None else state.body_bytes(0),
     )
     if changed is not None:
         report.changed_pair = (before[changed], state.view[changed] if changed < len(state.view) else None)

@@ -67,6 +67,12 @@ class Report:
     """Why: the first that explains it."""
     cached_share: float | None = None
     """Share of the view's characters that stand in messages shared with the previous view; None on the first turn."""
+    payload_bytes: int = 0
+    """Bytes of the images, documents and sounds in the view, as they are sent."""
+    payload_chars: int = 0
+    """What they count in C_H."""
+    body_bytes: int | None = None
+    """Bytes of the view in a request; None while it is so far below its limit that nobody counted."""
     pending: list[str] = field(default_factory=list)
     """Calls of the last message, whose results are still to come."""
     actions: list[Action] = field(default_factory=list)
@@ -100,6 +106,8 @@ class Report:
             f"turn {self.turn}: {self.chars_raw:,} chars raw, {self.chars_before:,} -> {self.chars_after:,} "
             f"of {self.budget_chars:,}"
         )
+        if self.payload_bytes:
+            head += f"; payloads of {self.payload_bytes:,} bytes count {self.payload_chars:,}"
         if self.break_cause:
             head += f"; prefix changed at message {self.first_changed} ({self.break_cause})"
         return "\n".join([head, *(f"  {action}" for action in self.actions)])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 # Characters per tool result: report 2.3.4, Table 1; `*` is any other tool (spec 4.1).
 DEFAULT_TOOLS: dict[str, dict[str, Any]] = {
@@ -59,8 +60,23 @@ class BudgetConfig(Section):
     """What happens when all that must stay is over B: BudgetExceeded, or the view with a report (spec 3.3)."""
     payload_chars: Count = 4_800
     """Characters charged for an image, document or audio payload in place of its text (spec 5)."""
+    payloads: Literal["pixels", "fixed"] = "pixels"
+    """"pixels": an image of known size is charged by its provider's rule, all else payload_chars; "fixed": all that
+    (spec 5). Where only payload_chars is set, "fixed" holds."""
+    body_bytes: Annotated[int | None, Field(strict=True, ge=1)] = 20_000_000
+    """Bytes of the messages in a request, JSON in UTF-8 with all payloads (issue 3, point 4): Bedrock and Gemini refuse
+    above 20 MB (platform.claude.com/docs/en/api/overview, ai.google.dev/gemini-api/docs/image-understanding). None: no
+    limit."""
     weights: Literal["uniform"] = "uniform"
     """How characters count: "uniform" is one each, the report's rule (spec 5)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _charge_that_is_set(cls, given: Any) -> Any:
+        """Let a charge that the user sets hold for images too."""
+        if isinstance(given, Mapping) and "payload_chars" in given:
+            return {"payloads": "fixed", **given}
+        return given
 
 
 class ToolEntry(Section):

@@ -58,7 +58,7 @@ class ContextSession:
 
     def _fresh(self, name: str | None, archive: MemoryArchive) -> State:
         alternate = self.config.formats.openai_chat.alternate
-        fmt = formats.make(name or UNDECIDED, self.config.budget.payload_chars, alternate=alternate)
+        fmt = formats.make(name or UNDECIDED, self.config.charges, alternate=alternate)
         return State(fmt, archive, decided=name is not None)
 
     @property
@@ -97,7 +97,8 @@ class ContextSession:
 
         Raises:
             InvalidMessages: a message that no repair covers; the session is as it was before the call.
-            BudgetExceeded: what must stay is over the budget; ``.view`` is the smallest valid list.
+            BudgetExceeded: what must stay is over the budget, or over the bytes of a request (``.unit``); ``.view`` is
+                the smallest valid list.
         """
         if cache_control:
             raise ConfigError("`cache_control=True` is not known: this version places no markers; put them yourself")

@@ -20,6 +20,7 @@ NONE_MEANS = {
     "interval": "None for never",
     "schema_every_turns": "None for never",
     "chars": "None for `chars_per_token` times `window_tokens`",
+    "body_bytes": "None for no limit",
 }
 
 

@@ -52,6 +52,8 @@ class Marks:
     """The turn that showed them in full last."""
     schema_chars: int = 0
     """Characters of messages that were sent for the first time since."""
+    payload_bytes: int = 0
+    """Bytes of all payloads that ever came in, as they are sent; 0: there is nothing to weigh."""
 
     def copy(self) -> Marks:
         """Return equal marks that can be advanced apart."""
@@ -96,6 +98,12 @@ class State:
     """What each row sends."""
     chars: int = 0
     """C_H of the view."""
+    payload_bytes: int = 0
+    """Bytes of the payloads in the view, as they are sent."""
+    payload_chars: int = 0
+    """What they count in C_H."""
+    text_bytes: int | None = None
+    """Bytes of the view as JSON in UTF-8 without its payloads; None until the limit of a request came near."""
 
     calls: list[Call] = field(default_factory=list)
     unanswered: dict[str, list[Call]] = field(default_factory=dict)
@@ -156,6 +164,7 @@ class State:
         self.rows.append(row)
         self.view.append(row.out)
         self.chars += row.size
+        self._weigh((), (row,))
         self._note_change(start, 0, 1)
 
     def _note_change(self, start: int, old: int, new: int) -> None:
@@ -175,10 +184,33 @@ class State:
             self.chars -= row.size
         for row in rows:
             self.chars += row.size
+        self._weigh(old, rows)
         self.rows[start : start + len(old)] = rows
         self.view[start : start + len(old)] = [row.out for row in rows]
         if start < self.touched:
             self.touched = start
+
+    def _weigh(self, old: Sequence[Row], new: Sequence[Row]) -> None:
+        """Count payloads, and bytes once these matter, for rows that go and come."""
+        if not (self.marks.payload_bytes or self.text_bytes is not None):
+            return
+        for sign, rows in ((-1, old), (1, new)):
+            for row in rows:
+                weight, chars = self.fmt.load(row.blocks)
+                self.payload_bytes += sign * weight
+                self.payload_chars += sign * chars
+                if self.text_bytes is not None:
+                    self.text_bytes += sign * self.fmt.text_bytes(row)
+
+    def body_bytes(self, near: int) -> int:
+        """Return the bytes of the view in a request; where it is surely below ``near``, a figure that is no less."""
+        around = 2 * max(1, len(self.rows)) + self.payload_bytes  # brackets and commas of the list
+        at_most = 4 * (self.chars - self.payload_chars) + around  # UTF-8 takes four for a character
+        if at_most <= near:
+            return at_most
+        if self.text_bytes is None:
+            self.text_bytes = sum([self.fmt.text_bytes(row) for row in self.rows])
+        return self.text_bytes + around
 
     def mark(self, **values: object) -> None:
         """Advance the marks."""

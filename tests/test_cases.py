@@ -52,6 +52,7 @@ NUMBERS = {
     "context_win_tokens": ("budget", "window_tokens"),
     "chars_per_token": ("budget", "chars_per_token"),
     "image_cost_chars": ("budget", "payload_chars"),
+    "max_body_bytes": ("budget", "body_bytes"),
     "keep_recent": ("compact", "keep_recent"),
     "compact_interval": ("compact", "interval"),
     "tag_window": ("compact", "window_chars"),

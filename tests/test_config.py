@@ -28,7 +28,8 @@ from ga_context.config import (
 from ga_context.errors import ConfigError
 
 BUDGET_KEYS = (
-    "window_tokens, chars_per_token, chars, evict_to, min_messages, reserve_tokens, on_exceeded, payload_chars, weights"
+    "window_tokens, chars_per_token, chars, evict_to, min_messages, reserve_tokens, on_exceeded, payload_chars, "
+    "payloads, body_bytes, weights"
 )
 SECTION_NAMES = "budget, tools, compact, evict, anchor, formats"
 TOOL_KEYS = "limit, line_limit, html_limit, spill, json, per_turn_limit"
@@ -49,6 +50,8 @@ THE_REPORT: dict[str, dict[str, Any]] = {
         "reserve_tokens": 0,
         "on_exceeded": "raise",
         "payload_chars": 4_800,
+        "payloads": "pixels",
+        "body_bytes": 20_000_000,
         "weights": "uniform",
     },
     "tools": {
@@ -92,9 +95,10 @@ def test_the_defaults() -> None:
 
 
 def test_generic_agent_is_the_report_with_b_set_directly() -> None:
-    """B = 3 * 30,000, and neither system nor tools come off."""
+    """B = 3 * 30,000, and neither system nor tools come off; an image counts 4,800 characters, whatever its size."""
     config = ContextConfig.generic_agent()
-    assert config.to_dict() == {**THE_REPORT, "budget": {**THE_REPORT["budget"], "chars": 90_000}}
+    own = {"chars": 90_000, "payloads": "fixed"}
+    assert config.to_dict() == {**THE_REPORT, "budget": {**THE_REPORT["budget"], **own}}
     assert config.budget_chars(system_chars=4_000, tools_chars=6_000) == 90_000
 
 
@@ -380,9 +384,7 @@ def test_an_unknown_key_names_the_nearest_known_one(sections: dict[str, Any], se
     assert str(caught.value) == sentence
 
 
-@pytest.mark.parametrize(
-    "key", ["budget.body_bytes", "budget.family", "budget.count", "compact.schedule", "compact.verify", "evict.order"]
-)
+@pytest.mark.parametrize("key", ["budget.family", "budget.count", "compact.schedule", "compact.verify", "evict.order"])
 def test_other_keys_are_refused(key: str) -> None:
     """Only what has an effect is accepted."""
     with pytest.raises(ConfigError, match=f"`{key}` is not a key"):
@@ -567,7 +569,7 @@ def test_every_key_has_a_row() -> None:
     """All keys of all sections, and what is set of each tool."""
     config, rows = layered()
     assert config == ContextConfig()
-    assert len(rows) == 9 + 9 + 7 + 2 + 6 + 3
+    assert len(rows) == 11 + 9 + 7 + 2 + 6 + 3
     assert rows[0] == Origin("budget.window_tokens", 30_000, "default")
     assert Origin("budget.chars", None, "default") in rows
     assert [row.key for row in rows if row.key.startswith("tools.")] == [
@@ -581,6 +583,16 @@ def test_every_key_has_a_row() -> None:
         "tools.*.limit",
         "tools.*.json",
     ]
+
+
+def test_a_charge_that_is_set_brings_its_rule() -> None:
+    """Who sets `payload_chars` alone has set what images count, too."""
+    _, rows = layered(overrides={"budget": {"payload_chars": 100}})
+    assert Origin("budget.payloads", "fixed", "--set") in rows
+    _, rows = layered(overrides={"budget": {"payload_chars": 100}}, preset={"budget": {"payloads": "pixels"}})
+    assert Origin("budget.payloads", "pixels", "preset") in rows
+    _, rows = layered(overrides={"budget": {"payload_chars": 100}}, generic_agent=True)
+    assert Origin("budget.payloads", "fixed", "generic_agent") in rows
 
 
 def test_layers_over_the_report() -> None:

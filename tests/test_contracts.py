@@ -23,7 +23,7 @@ PACKAGE = ROOT / "ga_context"
 
 LAYERS = (
     ("errors",),
-    ("text",),
+    ("text", "payload"),
     ("sections", "sources", "config", "model"),
     ("archive", "formats", "report"),
     ("state",),
@@ -50,6 +50,7 @@ BESIDE = {
 STAGE_IMPORTS = {
     ("compact", "truncate"),  # which tags must stay whole
     ("shorten", "truncate"),
+    ("lighten", "compact"),  # the line that stands for a payload
     ("evict", "compact"),  # where the newest messages begin
     ("evict", "repair"),  # how a result is told as text
 }

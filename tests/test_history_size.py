@@ -2,6 +2,7 @@
 
 import pytest
 from histories import FORMATS, histories, wire_text
+from histories.common import LINK
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ def as_json(messages):
 def has_payload(messages):
     """Return whether something in it is charged."""
     text = wire_text(messages)
-    return any(word in text for word in ("base64", "input_audio", "image_generation_call", '"bytes"'))
+    return any(word in text for word in ("base64", "input_audio", "image_generation_call", '"bytes"', LINK))
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -75,10 +76,11 @@ def test_an_image_in_a_result_is_charged():
     assert size(raw) == as_json(raw) - 2 * len(PAYLOAD) + 9_600
 
 
-def test_a_link_is_counted():
-    """It is short."""
-    raw = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}]
-    assert size(raw) == as_json(raw)
+def test_a_link_is_charged():
+    """The provider fetches the image, and the model reads it all the same."""
+    url = "https://example.com/a.png"
+    raw = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]
+    assert size(raw) == as_json(raw) - len(url) + 4_800
 
 
 @pytest.mark.parametrize(

@@ -455,4 +455,5 @@ def test_what_the_readme_says_of_generic_agent_holds() -> None:
     report, defaults = ContextConfig.generic_agent().to_dict(), ContextConfig().to_dict()
     assert report["budget"].pop("chars") == ContextConfig().budget_chars()
     assert defaults["budget"].pop("chars") is None
+    assert (report["budget"].pop("payloads"), defaults["budget"].pop("payloads")) == ("fixed", "pixels")
     assert report == defaults

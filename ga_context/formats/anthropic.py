@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import BlockFormat, as_text, leaves, moved
-from ga_context.model import Block, Message, Path, Row, Side, put
+from ga_context.model import Block, Message, Path, Payload, Row, Side, put
+from ga_context.payload.charge import anthropic_tokens
+from ga_context.payload.pixels import Size
 
-PAYLOADS = {"image": "image", "document": "document"}
-"""Block types that carry base64 under ``source.data``."""
+PAYLOADS = ("image", "document")
+"""Block types that carry a file, or say where it is."""
+
+SOURCES = {"base64": "data", "url": "url", "file": "file_id"}
+"""Type of a file's source -> the key under ``source`` that holds it or says where it is."""
 
 MARKER = "cache_control"
 
@@ -57,12 +62,14 @@ class Anthropic(BlockFormat):
         key = "thinking" if block.kind == "reasoning" else "text"
         return [((), base[key])] if isinstance(base.get(key), str) else []
 
-    def payloads(self, block: Block) -> Sequence[tuple[Path, str, str | bytes]]:
+    def payloads(self, block: Block) -> list[Payload]:
         if block.kind == "payload":
-            return [((), block.base["type"], block.base["source"]["data"])]
-        content = block.base.get("content") if block.kind == "result" else None
-        items = enumerate(content) if isinstance(content, list) else ()
-        return [(("content", i), item["type"], item["source"]["data"]) for i, item in items if _payload_path(item)]
+            return [_payload(block.base)]
+        items = enumerate(_inner_items(block.base)) if block.kind == "result" else ()
+        return [_payload(item, "content", i) for i, item in items if _payload_path(item)]
+
+    def image_tokens(self, item: Any, size: Size | None) -> int | None:
+        return anthropic_tokens(*size) if size else None
 
     def beside_text(self, block: Block) -> list[str]:
         items = [item for item in _inner_items(block.base) if isinstance(item, dict) and not _is_text(item)]
@@ -172,13 +179,19 @@ def _is_text(item: Any) -> bool:
 
 
 def _payload_path(item: Any) -> Path:
-    """Return where the base64 text of an image or document stands, or ``()``."""
+    """Return where the base64 text, URL or id of an image or document stands, or ``()``."""
     if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
         return ()
     source = item.get("source")
-    data = source.get("data") if isinstance(source, dict) and source.get("type") == "base64" else None
-    whole = isinstance(data, str) and data.isascii()
-    return ("source", "data") if whole else ()
+    if not isinstance(source, dict) or not isinstance(source.get("type"), str):
+        return ()
+    key = SOURCES.get(source["type"], "")
+    return ("source", key) if isinstance(source.get(key), str) and source[key].isascii() else ()
+
+
+def _payload(item: Message, *path: str | int) -> Payload:
+    source = item["source"]
+    return Payload(path, item["type"], source[SOURCES[source["type"]]], linked=source["type"] != "base64")
 
 
 def _result_text(content: Any) -> str | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ga_context.errors import InvalidMessages
-from ga_context.model import Block, Incoming, Kind, Message, Path, Row, Side, put
+from ga_context.model import Block, Incoming, Kind, Message, Path, Payload, Row, Side, put
+from ga_context.payload.charge import Charges
+from ga_context.payload.coding import sent_bytes
+from ga_context.payload.pixels import Size, pixels
 from ga_context.text.clean import encodable, is_encodable
 from ga_context.text.size import json_chars, json_size, json_text
 from ga_context.text.window import Cut
@@ -60,8 +63,8 @@ class Format:
     ends_reasoning: ClassVar[bool] = False
     """Reasoning may not be the last of an assistant message."""
 
-    def __init__(self, payload_chars: int) -> None:
-        self.payload_chars = payload_chars
+    def __init__(self, charges: Charges) -> None:
+        self.charges = charges
 
     @property
     def holds_results(self) -> bool:
@@ -132,8 +135,8 @@ class Format:
         """Return the texts of a block as it came in, each with its path; several texts of one result are joined."""
         raise NotImplementedError
 
-    def payloads(self, block: Block) -> Sequence[tuple[Path, str, str | bytes]]:
-        """Return (path of the item, kind, data) of each image, document, audio or video in the block."""
+    def payloads(self, block: Block) -> list[Payload]:
+        """Return each image, document, audio or video in the block as it came in."""
         return []
 
     def beside_text(self, block: Block) -> list[str]:
@@ -346,16 +349,70 @@ class Format:
         """Characters of a wire as JSON, payloads at their charge."""
         if isinstance(wire, str):
             return json_chars(wire)
-        if kind not in CHARGED:
-            return json_size(wire)
-        paths = self._charged(wire)
-        for path in paths:
+        chars = 0
+        for path in self._charged(wire) if kind in CHARGED else ():
+            chars += self._charge(wire, path)
             wire = put(wire, path, "")
-        return json_size(wire) + len(paths) * self.payload_chars
+        return json_size(wire) + chars
 
     def _charged(self, wire: Any) -> list[Path]:
         """Return the paths of the payload strings in an item."""
         return []
+
+    # -- payloads: what they count, and what they weigh in a request ----------------------------------------------
+
+    def image_tokens(self, item: Any, size: Size | None) -> int | None:
+        """Return what an image costs by the provider's rule, or None where that is not known.
+
+        ``item`` is what its data stands in; ``size`` is None where the data says no size in pixels.
+        """
+        return None
+
+    def charge(self, block: Block, payload: Payload) -> int:
+        """Return the characters that a payload of the block counts in C_H."""
+        paths = self._charged(block.base)
+        return self._charge(block.base, next(path for path in paths if path[: len(payload.path)] == payload.path))
+
+    def _charge(self, wire: Any, path: Path) -> int:
+        if self.charges.chars_per_token is None:
+            return self.charges.fixed
+        *around, key = path
+        item = _held(wire, around)
+        return self.charges.chars(self.image_tokens(item, pixels(item[key])))
+
+    def load(self, blocks: Sequence[Block]) -> tuple[int, int]:
+        """Return what the payloads in blocks weigh in a request, in bytes, and what they count in C_H."""
+        weight = chars = 0
+        for block in blocks:
+            if block.kind in CHARGED and not isinstance(block.wire, str):
+                for path in self._charged(block.wire):
+                    weight += sent_bytes(_held(block.wire, path))
+                    chars += self._charge(block.wire, path)
+        return weight, chars
+
+    def text_bytes(self, row: Row) -> int:
+        """Return the bytes of a message as JSON in UTF-8, without what its payloads weigh."""
+        hollow = [block._replace(wire=self._without_payloads(block.wire)) for block in row.blocks]
+        return len(json_text(self._assemble(row.head, hollow)).encode())
+
+    def body_bytes(self, row: Row) -> int:
+        """Return the bytes of a message in a request."""
+        return self.text_bytes(row) + self.load(row.blocks)[0]
+
+    def block_bytes(self, block: Block) -> int:
+        """Return the bytes of a block in a request."""
+        return len(json_text(self._without_payloads(block.wire)).encode()) + self.load([block])[0]
+
+    def _without_payloads(self, wire: Any) -> Any:
+        for path in [] if isinstance(wire, str) else self._charged(wire):
+            wire = put(wire, path, "")
+        return wire
+
+
+def _held(value: Any, path: Iterable[str | int]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
 
 
 class BlockFormat(Format):

@@ -12,7 +12,9 @@ from typing import Any
 
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import BlockFormat, leaves, moved
-from ga_context.model import Block, Kind, Message, Path, Row, Side, put
+from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
+from ga_context.payload.charge import anthropic_tokens
+from ga_context.payload.pixels import Size
 from ga_context.text.marker import DOCUMENT_TEXT, EMPTY_RESULT
 from ga_context.text.size import json_chars, json_size, json_text
 
@@ -76,11 +78,14 @@ class Bedrock(BlockFormat):
             return list(_result_texts(_content(base)))
         return [((), base["text"])] if "text" in base else []
 
-    def payloads(self, block: Block) -> Sequence[tuple[Path, str, str | bytes]]:
+    def payloads(self, block: Block) -> list[Payload]:
         items: list[tuple[Path, Any]] = [((), block.base)] if block.kind == "payload" else []
         if block.kind == "result":
             items = [((*RESULT_CONTENT, i), item) for i, item in enumerate(_content(block.base))]
-        return [(path, *payload) for path, item in items if (payload := _payload(item))]
+        return [Payload(path, *payload) for path, item in items if (payload := _payload(item))]
+
+    def image_tokens(self, item: Any, size: Size | None) -> int | None:
+        return anthropic_tokens(*size) if size else None
 
     def beside_text(self, block: Block) -> list[str]:
         return [kind for item in _content(block.base) for kind in PAYLOADS if _is(item, kind)]
@@ -198,10 +203,8 @@ class Bedrock(BlockFormat):
         try:
             return super()._chars(wire, kind)
         except TypeError:  # bytes that are no payload, as in redacted reasoning: they go over the wire as base64
-            paths = self._charged(wire)
-            for path in paths:
-                wire = put(wire, path, "")
-            return json_size(wire, binary=True) + len(paths) * self.payload_chars
+            charged = sum([self._charge(wire, path) for path in self._charged(wire)])
+            return json_size(self._without_payloads(wire), binary=True) + charged
 
     def _charged(self, wire: Any) -> list[Path]:
         if path := _payload_path(wire):

@@ -7,15 +7,17 @@ from typing import Any
 
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format, as_text, leaves, parsed
-from ga_context.model import Block, Kind, Message, Path, Row, Side, put
+from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
+from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
+from ga_context.payload.pixels import Size
 from ga_context.text.size import json_text
 
-PAYLOADS: dict[str, tuple[str, tuple[str, str]]] = {
-    "image_url": ("image", ("image_url", "url")),
-    "input_audio": ("audio", ("input_audio", "data")),
-    "file": ("document", ("file", "file_data")),
+PAYLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "image_url": ("image", ("url",)),
+    "input_audio": ("audio", ("data",)),
+    "file": ("document", ("file_data", "file_id")),
 }
-"""Content part type -> (kind, where its base64 or data: URL stands)."""
+"""Content part type -> (kind, the keys under that type that hold its base64 or data: URL, or say where it is)."""
 
 REASONING = ("reasoning_content", "reasoning")
 """Keys under which compatible servers return unsigned reasoning text."""
@@ -103,11 +105,16 @@ class OpenAIChat(Format):
             return [((), "\n".join(texts))] if texts else []
         return [((), base["text"])] if _is_text(base) else []
 
-    def payloads(self, block: Block) -> list[tuple[Path, str, str]]:
+    def payloads(self, block: Block) -> list[Payload]:
         if block.kind == "payload":
-            return [((), *_payload(block.base))]
+            return [_payload(block.base)]
         items = block.base if block.kind == "result" and isinstance(block.base, list) else []
-        return [((i,), *_payload(item)) for i, item in enumerate(items) if _payload_path(item)]
+        return [_payload(item, i) for i, item in enumerate(items) if _payload_path(item)]
+
+    def image_tokens(self, item: Any, size: Size | None) -> int | None:
+        if item.get("detail") == "low":
+            return LOW_DETAIL_TOKENS
+        return openai_tokens(*size) if size else None
 
     def beside_text(self, block: Block) -> list[str]:
         items = block.base if isinstance(block.base, list) else []
@@ -239,17 +246,19 @@ def _is_text(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str)
 
 
-def _payload_path(item: Any) -> Path:
-    """Return where the base64 or data: URL of an image, audio or file stands, or ``()``."""
+def _payload_path(item: Any) -> tuple[str, ...]:
+    """Return where the base64, URL or id of an image, audio or file stands, or ``()``."""
     if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
         return ()
-    kind, path = PAYLOADS[item["type"]]
-    body = item.get(path[0])
-    data = body.get(path[1]) if isinstance(body, dict) else None
-    whole = isinstance(data, str) and data.isascii() and (kind != "image" or data.startswith("data:"))
-    return path if whole else ()
+    body = item.get(item["type"])
+    if not isinstance(body, dict):
+        return ()
+    held = [(key, body.get(key)) for key in PAYLOADS[item["type"]][1]]
+    return next(((item["type"], key) for key, data in held if isinstance(data, str) and data and data.isascii()), ())
 
 
-def _payload(item: Message) -> tuple[str, str]:
-    kind, (outer, inner) = PAYLOADS[item["type"]]
-    return kind, item[outer][inner]
+def _payload(item: Message, *path: str | int) -> Payload:
+    outer, inner = _payload_path(item)
+    data = item[outer][inner]
+    linked = inner == "file_id" or (inner == "url" and not data.startswith("data:"))
+    return Payload(path, PAYLOADS[outer][0], data, linked)

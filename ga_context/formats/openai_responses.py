@@ -13,7 +13,9 @@ from typing import Any
 
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format, leaves, parsed
-from ga_context.model import Block, Kind, Message, Path, Row, Side, put
+from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
+from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
+from ga_context.payload.pixels import Size
 from ga_context.text.size import json_text
 
 ITEM = ""
@@ -64,14 +66,17 @@ STAND_INS: dict[str, tuple[Message, Path]] = {
 }
 """Result type -> (what a result of ours has, where its text stands); any other has a text under ``output``."""
 
-PAYLOADS: dict[str, tuple[str, Path]] = {
-    "input_image": ("image", ("image_url",)),
-    "input_file": ("document", ("file_data",)),
-    "input_audio": ("audio", ("input_audio", "data")),
-    "computer_screenshot": ("image", ("image_url",)),
-    "image_generation_call": ("image", ("result",)),
+PAYLOADS: dict[str, tuple[str, tuple[Path, ...]]] = {
+    "input_image": ("image", (("image_url",), ("file_id",))),
+    "input_file": ("document", (("file_data",), ("file_url",), ("file_id",))),
+    "input_audio": ("audio", (("input_audio", "data"),)),
+    "computer_screenshot": ("image", (("image_url",), ("file_id",))),
+    "image_generation_call": ("image", (("result",),)),
 }
-"""Type of a content part or item -> (kind, where its base64 or data: URL stands)."""
+"""Type of a content part or item -> (kind, where its base64 or data: URL may stand, or what says where it is)."""
+
+LINKS = ("file_url", "file_id")
+"""Keys under which a file is not, only where it is."""
 
 SERVER_HELD = ("previous_response_id", "conversation")
 
@@ -155,12 +160,18 @@ class OpenAIResponses(Format):
             return [((key, i, "text"), p["text"]) for key, parts in lists for i, p in enumerate(parts) if _is_text(p)]
         return [((), base["text"])] if _is_text(base) else []
 
-    def payloads(self, block: Block) -> list[tuple[Path, str, str]]:
+    def payloads(self, block: Block) -> list[Payload]:
         if block.kind == "payload":
-            return [((), *_payload(block.base))]
+            return [_payload(block.base)]
         output = block.base.get("output") if block.kind == "result" else None
         items = enumerate(output if isinstance(output, list) else ())
-        return [(("output", i), *_payload(item)) for i, item in items if _payload_path(item)]
+        return [_payload(item, "output", i) for i, item in items if _payload_path(item)]
+
+    def image_tokens(self, item: Any, size: Size | None) -> int | None:
+        detail = item.get("detail") or "auto"
+        if detail == "low":
+            return LOW_DETAIL_TOKENS
+        return openai_tokens(*size, detail) if size is not None else None
 
     def beside_text(self, block: Block) -> list[str]:
         output = block.base.get("output")
@@ -342,18 +353,18 @@ def _put_all(data: Any, texts: Mapping[Path, str]) -> Any:
 
 
 def _payload_path(item: Any) -> Path:
-    """Return where the base64 or data: URL of an image, audio or file stands, or ``()``."""
+    """Return where the base64, URL or id of an image, audio or file stands, or ``()``."""
     if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
         return ()
-    path = PAYLOADS[item["type"]][1]
-    data = _at(item, path)
-    whole = isinstance(data, str) and data.isascii() and (path != ("image_url",) or data.startswith("data:"))
-    return path if whole else ()
+    held = [(path, _at(item, path)) for path in PAYLOADS[item["type"]][1]]
+    return next((path for path, data in held if isinstance(data, str) and data and data.isascii()), ())
 
 
-def _payload(item: Message) -> tuple[str, str]:
-    kind, path = PAYLOADS[item["type"]]
-    return kind, _at(item, path)
+def _payload(item: Message, *path: str | int) -> Payload:
+    at = _payload_path(item)
+    data = _at(item, at)
+    linked = at[-1] in LINKS or (at == ("image_url",) and not data.startswith("data:"))
+    return Payload(path, PAYLOADS[item["type"]][0], data, linked)
 
 
 def _at(item: Any, path: Path) -> Any:

@@ -12,6 +12,7 @@ from ga_context import formats
 from ga_context.config import ContextConfig
 from ga_context.errors import BudgetExceeded, InvalidMessages
 from ga_context.model import Message
+from ga_context.payload.charge import Charges
 from ga_context.replay.readers import ReadError, Recording, read
 from ga_context.report import Action, Report
 from ga_context.session import UNDECIDED, ContextSession
@@ -86,7 +87,7 @@ def model_calls(messages: Sequence[Message], format: str | None = None) -> list[
     What stands before such an index was sent to the model. Nothing was sent before a first message.
     ``format`` None: it is detected.
     """
-    fmt = formats.make(format or formats.detect(messages) or UNDECIDED, payload_chars=0)
+    fmt = formats.make(format or formats.detect(messages) or UNDECIDED, Charges())
     spoken = [fmt.speaks(message) for message in messages]
     return [i for i in range(1, len(messages)) if spoken[i] and not spoken[i - 1]]
 

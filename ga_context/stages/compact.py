@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ga_context.closure import first_of_response, pending_calls, response
-from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn, payload_bytes
-from ga_context.model import Block, Path
+from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn
+from ga_context.model import Block, Path, Payload
 from ga_context.stages.truncate import listed_tags, structured
 from ga_context.state import State
 from ga_context.text.marker import FOLDED, payload_note
@@ -96,26 +96,24 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
         cut = _cut(state, turn, block, path, text)
         if cut is not None and cut.size < block.text_chars(path, text):
             cuts.append((path, cut))
-    cuts += _payload_cuts(state, block)
     if cuts:
         edits.append(CutTexts(index, place, tuple(cuts), "compact", f"old {block.kind}"))
+    for payload in [one for one in fmt.payloads(block) if one.path not in dict(block.cuts)]:
+        held = placeholder(state, payload)
+        if held[1].size < fmt.charge(block, payload):
+            edits.append(CutTexts(index, place, (held,), "compact", f"old payload: {payload.label}"))
     return edits
-
-
-def _payload_cuts(state: State, block: Block) -> Iterator[tuple[Path, Cut]]:
-    """Yield the line that stands for each payload, where that is shorter than what the payload is charged."""
-    payloads = state.fmt.payloads(block)
-    whole = state.fmt.cut(block, (), {}).size if payloads else 0
-    for path, kind, data in payloads:
-        cut = Cut((payload_note(kind, state.archive.ref(payload_bytes(data))),), 0)
-        if state.fmt.cut(block, ((path, cut),), {}).size < whole:
-            yield path, cut
 
 
 def _holds_anchor(state: State, turn: Turn, block: Block) -> bool:
     """Return whether an anchor may stand in a text, as in the text format it does."""
     names = turn.config.compact.anchor_tags
     return block.note is not None or any([f"</{name}>" in text for _, text in state.fmt.texts(block) for name in names])
+
+
+def placeholder(state: State, payload: Payload) -> tuple[Path, Cut]:
+    """Return the line that stands for a payload, as a cut."""
+    return payload.path, Cut((payload_note(payload.kind, state.archive.ref(payload.original)),), 0)
 
 
 def _is_sealed(state: State, index: int, block: Block) -> bool:

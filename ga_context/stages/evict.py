@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import tee
 
 from ga_context.closure import response, results_end
 from ga_context.edits import Edit, Evict, Turn
-from ga_context.memory import reserve
-from ga_context.model import Row, Side
+from ga_context.memory import excess_bytes, reserve, reserve_bytes
+from ga_context.model import Block, Row, Side
 from ga_context.stages.compact import border_before, open_row
 from ga_context.stages.repair import opening_chars, tell
 from ga_context.state import State
@@ -39,24 +39,25 @@ class Unit:
 
 def evict(state: State, turn: Turn) -> list[Edit]:
     """Propose what goes until C_H is at most ``evict_to`` of the budget or only what is protected is left."""
-    if not turn.over:
-        return []
     settings = turn.config.budget
+    goals = _goals(state, turn, turn.over, settings.evict_to)
+    if not goals:
+        return []
     newest = border_before(state, settings.min_messages)
     keep_first = turn.config.evict.keep_first
     found, again = tee(units(state))
     free = (unit for unit in found if not unit.mandatory and unit.first >= keep_first and unit.last < newest)
-    gone = _until(state, turn, free, int(settings.evict_to * turn.budget))
-    return _proposed(state, turn, again, gone, "over the budget: the oldest go first")
+    return _proposed(state, turn, again, _until(goals, free), f"over {goals[0].what}: the oldest go first")
 
 
 def evict_protected(state: State, turn: Turn) -> list[Edit]:
     """Propose that the first and newest messages go too, but for the newest exchange (spec 3, promise 3, ii)."""
-    if state.chars + reserve(state, turn) <= turn.budget:
+    goals = _goals(state, turn, state.chars + reserve(state, turn) > turn.budget, 1.0)
+    if not goals:
         return []
     found, again = tee(units(state))
-    gone = _until(state, turn, (unit for unit in found if not unit.mandatory), turn.budget)
-    return _proposed(state, turn, again, gone, "still over the budget: protected messages go too")
+    gone = _until(goals, (unit for unit in found if not unit.mandatory))
+    return _proposed(state, turn, again, gone, f"still over {goals[0].what}: protected messages go too")
 
 
 def units(state: State) -> Iterator[Unit]:
@@ -137,33 +138,61 @@ def _user_units(state: State, index: int, row: Row, taken: set[tuple[int, int]])
         yield from _unit(state, [(index, place)], row, mandatory=newest)
 
 
-def _until(state: State, turn: Turn, free: Iterator[Unit], target: int) -> list[Unit]:
-    """Return the oldest units whose going brings the view to ``target``, and no more."""
-    tally = Tally(state, reserve(state, turn, evicted=True))
+def _goals(state: State, turn: Turn, over: bool, share: float) -> list[Tally]:
+    """Return what must come down, each to this share of its limit: C_H where it is over, bytes where they are."""
+    goals = []
+    if over:
+        goals.append(_chars_tally(state, turn, int(share * turn.budget)))
+    if excess_bytes(state, turn):
+        limit = turn.config.budget.body_bytes or 0
+        body = state.body_bytes(0) + reserve_bytes(state, turn, evicted=True)
+        goals.append(Tally("the bytes of a request", state.rows, body, int(share * limit), _bytes_of(state)))
+    return goals
+
+
+def _chars_tally(state: State, turn: Turn, target: int) -> Tally:
+    chars = state.chars + reserve(state, turn, evicted=True)
+    return Tally("the budget", state.rows, chars, target, lambda held: held.size)
+
+
+def _bytes_of(state: State) -> Callable[[Row | Block], int]:
+    return lambda held: state.fmt.body_bytes(held) if isinstance(held, Row) else state.fmt.block_bytes(held)
+
+
+def _until(goals: Sequence[Tally], free: Iterator[Unit]) -> list[Unit]:
+    """Return the oldest units whose going brings the view to all targets, and no more."""
     gone: list[Unit] = []
-    while tally.chars > target and (unit := next(free, None)) is not None:
-        tally.take(unit)
+    while any([tally.total > tally.target for tally in goals]) and (unit := next(free, None)) is not None:
+        for tally in goals:
+            tally.take(unit)
         gone.append(unit)
     return gone
 
 
+@dataclass(slots=True)
 class Tally:
-    """C_H of the view while units go."""
+    """The size of the view while units go."""
 
-    def __init__(self, state: State, anchor_chars: int) -> None:
-        self.rows = state.rows
-        self.chars = state.chars + anchor_chars
-        self.left: dict[int, tuple[int, int]] = {}
+    what: str
+    """Name of the limit."""
+    rows: Sequence[Row]
+    total: int
+    """What is left of the view, with this turn's anchor."""
+    target: int
+    """What it must come down to."""
+    measure: Callable[[Row | Block], int]
+    left: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Row that something was taken from -> (blocks, size) that are left of it."""
 
     def take(self, unit: Unit) -> None:
         """Count a unit out: its blocks with their commas, a whole message with the last of them."""
         for index in dict.fromkeys([index for index, _ in unit.blocks]):
             row = self.rows[index]
-            blocks, size = self.left.get(index, (len(row.blocks), row.size))
-            going = [row.blocks[place].size for at, place in unit.blocks if at == index]
+            blocks, size = self.left.get(index) or (len(row.blocks), self.measure(row))
+            going = [self.measure(row.blocks[place]) for at, place in unit.blocks if at == index]
             less = size if len(going) == blocks else sum(going) + 2 * len(going)
             self.left[index] = (blocks - len(going), size - less)
-            self.chars -= less
+            self.total -= less
 
 
 def _proposed(state: State, turn: Turn, found: Iterable[Unit], gone: list[Unit], reason: str) -> list[Edit]:
@@ -176,10 +205,10 @@ def _proposed(state: State, turn: Turn, found: Iterable[Unit], gone: list[Unit],
     """
     if not gone:
         return []
-    tally = Tally(state, reserve(state, turn, evicted=True))
+    target = turn.config.budget.evict_to * turn.budget
+    tally = _chars_tally(state, turn, int(target))
     for unit in gone:
         tally.take(unit)
-    target = turn.config.budget.evict_to * turn.budget
     floor, opening = KEPT_SHARE * target, opening_chars(state)
     newest = border_before(state, turn.config.budget.min_messages)
     blocks = [at for unit in gone for at in unit.blocks]
@@ -190,9 +219,9 @@ def _proposed(state: State, turn: Turn, found: Iterable[Unit], gone: list[Unit],
             continue
         if unit.side != "assistant" or _is_open(state, unit) or (unit.calls and not state.fmt.starts_with_user):
             break
-        fits = tally.chars + opening <= target
+        fits = tally.total + opening <= target
         tally.take(unit)
-        kept = unit.mandatory or unit.last >= newest or tally.chars < floor
+        kept = unit.mandatory or unit.last >= newest or tally.total < floor
         if kept and fits and unit.calls and turn.config.evict.unit == "exchange":
             break
         results = _results(state, unit) if kept else []

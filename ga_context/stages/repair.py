@@ -123,8 +123,7 @@ def _misplaced(state: State, index: int, place: int, block: Block) -> Edit:
     if block.kind == "call":
         text = f"call of {block.tools[0]}: {json_text(state.fmt.call_input(block))}"
     else:
-        ((_, kind, _),) = state.fmt.payloads(block)
-        text = payload_note(kind, state.archive.ref(json_text(block.base)))
+        text = payload_note(state.fmt.payloads(block)[0].kind, state.archive.ref(json_text(block.base)))
     _, made = state.fmt.speech(text, block.ordinal)
     made = made._replace(position=block.position)
     return _swap(state, index, place, made, f"a {block.kind} on the wrong side, told as text")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ga_context.closure import pending_calls
 from ga_context.edits import CutTexts, Edit, Turn
-from ga_context.memory import reserve
+from ga_context.memory import excess
 from ga_context.model import Block, Path
 from ga_context.stages.truncate import LEAST_LIMIT, listed_tags, structured
 from ga_context.state import State
@@ -37,7 +37,7 @@ class Candidate:
 
 def shorten(state: State, turn: Turn) -> list[Edit]:
     """Propose cuts of texts that are not mandatory, each down to its marker and 80 characters at least."""
-    over = state.chars + reserve(state, turn) - turn.budget
+    over = excess(state, turn)
     if over <= 0:
         return []
     pending = pending_calls(state)
@@ -47,7 +47,7 @@ def shorten(state: State, turn: Turn) -> list[Edit]:
 
 def shorten_request(state: State, turn: Turn) -> list[Edit]:
     """Propose to cut the user request's own text, down to 2,000 characters at least."""
-    over = state.chars + reserve(state, turn) - turn.budget
+    over = excess(state, turn)
     if over <= 0:
         return []
     found = [one for one in _texts(state) if _is_request(state, _block(state, one))]

@@ -36,6 +36,10 @@ EMPTY_LIST = "[the messages so far hold no text]"
 """Is all there is where nothing was left to send."""
 
 
+DATA = "[data omitted]"
+"""Stands for base64 in a line of the anchor."""
+
+
 def marker(chars: int, ref: str) -> str:
     """Stand between head and tail for `chars` characters that are kept under `ref`."""
     return f"\n[... {chars} characters omitted; saved: ref {ref} ...]\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ga_context.text.data import LEAST_LINE, without_data
+
 SUMMARY_OPEN, SUMMARY_CLOSE = "<summary>", "</summary>"
 
 ARGUMENT_KEYS = ("path", "file", "url", "query", "name", "command", "code", "script")
@@ -27,9 +29,17 @@ def first_line(text: str, chars: int) -> str:
     """Return the first line of ``text`` that is not blank, at most ``chars`` characters of it, on one line."""
     if not text:
         return ""
-    for line in text[: chars * 40].splitlines():
+    text = text[: chars * 40]
+    line = _first(text)
+    if len(line) >= LEAST_LINE or "data:" in line:
+        line = _first(without_data(text))
+    return printable(line)[:chars].rstrip()
+
+
+def _first(text: str) -> str:
+    for line in text.splitlines():
         if line.strip():
-            return printable(line.strip())[:chars].rstrip()
+            return line.strip()
     return ""
 
 

@@ -1,12 +1,12 @@
 """Cut a text down to a limit: its head and tail stay, a marker between says what is gone and how to get it back."""
 
-import re
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ga_context.text.boundary import after, before
+from ga_context.text.data import LEAST_RUN, holds_data, spans
 from ga_context.text.marker import LINE_MARK, data_mark, marker, note
 from ga_context.text.size import json_chars
 from ga_context.text.sniff import is_log
@@ -14,20 +14,6 @@ from ga_context.text.tags import find, matches
 
 _SLACK_SHARE = 4
 """A cut moves to a line end within a quarter of its part (spec 4.1: "a small slack"; measured as good as a tenth)."""
-
-# Data is of no use in part. Each pattern is linear: a run starts where none can go on, and no part of it gives back.
-_RUN = r"(?<![\w+/-])(?P<run>[\w+/-]{200,}+={0,2})"
-_URI = (
-    r"data:[\w.+/-]*+(?:;[\w.+=-]++)*+(?<=;base64),(?:[\w%+/=-]++|\\/)*+"
-    r"|(?<!\w)data:\w++/[\w.+-]++(?:;[\w.+=-]++)*+,[\w%+/=.~!$&*,;:@?#-]*+"
-)
-_BASE64 = re.compile(_RUN, re.ASCII)
-_DATA = re.compile(f"{_URI}|{_RUN}", re.ASCII)
-_RUN_LEAST = 200
-_RUN_BLOCK = _RUN_LEAST // 2
-_NEAR_CHARS = 256  # a run that reaches into what stays shows this much of itself near it
-_RUN_CHARS = bytes([120 if chr(code).isalnum() or chr(code) in "_+/-" else 32 for code in range(128)]) + b" " * 128
-_BASE64_HAS = [re.compile(kind) for kind in ("[A-Z]", "[a-z]", "[0-9]")]
 
 
 Piece: TypeAlias = tuple[int, int] | str
@@ -121,8 +107,8 @@ class Stretch:
     """A range of a text, of which data is left out and that can be cut to a room, the mark and line end as told."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
-        holds_data = end - start >= _RUN_LEAST and _holds_data(text, start, end, end - start)
-        self._items = _split(start, end, _atoms(text, start, end, ()) if holds_data else [], elide=True)
+        data = end - start >= LEAST_RUN and holds_data(text, start, end, end - start)
+        self._items = _split(start, end, _atoms(text, start, end, ()) if data else [], elide=True)
         self._text, self._start, self._end = text, start, end
         self.size = _size(self._items)
         """Characters, marks for data included."""
@@ -169,7 +155,7 @@ def _window(
     lines = list(_long_lines(text, start, end, line_limit)) if line_limit < end - start else []
     if not over and not lines:
         return None
-    plain = not (lines or find(text, tags, start, end) or _holds_data(text, start, end, limit))
+    plain = not (lines or find(text, tags, start, end) or holds_data(text, start, end, limit))
     snap = _Snap(text, log=(start, end))
     if plain:  # what most texts are: plain, and only too long
         return _ends(snap, start, end, limit, ref)
@@ -207,22 +193,6 @@ def _long_lines(text: str, start: int, end: int, limit: int) -> Iterator[tuple[i
         start = newline + 1
 
 
-def _holds_data(text: str, start: int, end: int, limit: int) -> bool:
-    """Return whether data may stand in what stays of the text, or is so long that all else would stay without it."""
-    near = limit + _NEAR_CHARS
-    parts = [(start, end)] if end - start <= 2 * near else [(start, start + near), (end - near, end)]
-    return any([text.find("data:", *part) >= 0 or _holds_run(text, *part) for part in parts])
-
-
-def _holds_run(text: str, start: int, end: int) -> bool:
-    """Return whether a run of base64 characters may stand in a part of the text."""
-    for at in range(start, end - _RUN_BLOCK + 1, _RUN_BLOCK):
-        block = text[at : at + _RUN_BLOCK]
-        if " " not in block and "\n" not in block:  # a run fills such a block, wherever it begins
-            return b"x" * _RUN_LEAST in text[start:end].encode("ascii", "replace").translate(_RUN_CHARS)
-    return False
-
-
 def _atoms(text: str, start: int, end: int, names: Sequence[str]) -> list[_Item]:
     """Return what must not be cut inside, in order: tags, and `data:` URIs and base64 runs with the mark for them."""
 
@@ -237,12 +207,10 @@ def _atoms(text: str, start: int, end: int, names: Sequence[str]) -> list[_Item]
     found = matches(text, names, start, end)
     wide = {span: widened(*span) for span, _ in found}
     atoms = [_Item(*wide[span], "", True, wide[mate] if mate else None) for span, mate in found]
-    pattern = _DATA if text.find("data:", start, end) >= 0 else _BASE64
-    for match in pattern.finditer(text, start, end):
-        if not match["run"] or all(kind.search(match[0]) for kind in _BASE64_HAS):
-            first, last = widened(*match.span())
-            mark = data_mark(last - first)
-            atoms.append(_Item(first, last, mark if len(mark) < last - first else "", True))
+    for span in spans(text, start, end):
+        first, last = widened(*span)
+        mark = data_mark(last - first)
+        atoms.append(_Item(first, last, mark if len(mark) < last - first else "", True))
     return sorted(atoms, key=lambda atom: atom.start)
 
 

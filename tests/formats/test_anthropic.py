@@ -7,9 +7,11 @@ from oracle import faults
 
 from ga_context import ContextSession
 from ga_context.formats import make
+from ga_context.model import Payload
+from ga_context.payload.charge import Charges
 from ga_context.text.window import Cut
 
-FMT = make("anthropic", 4_800)
+FMT = make("anthropic", Charges())
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 999}}
 LINK = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
 PDF = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "B" * 999}}
@@ -36,7 +38,8 @@ def cut(block, path, text):
         ("assistant", {"type": "redacted_thinking", "data": "x"}, "reasoning"),
         ("user", IMAGE, "payload"),
         ("user", PDF, "payload"),
-        ("user", LINK, "other"),
+        ("user", LINK, "payload"),
+        ("user", {"type": "image", "source": {"type": "future", "url": "x"}}, "other"),
         ("assistant", {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, "other"),
         ("user", {"type": "future_block", "x": 1}, "other"),
     ],
@@ -63,7 +66,7 @@ def test_texts_and_their_paths():
     plain, listed, bare = blocks("user", {**result, "content": "x"}, {**result, "content": two}, result)
     assert FMT.texts(call) == [(("code",), "1"), (("deep", 0, "a"), "x")]
     assert (FMT.texts(plain), FMT.texts(listed), FMT.texts(bare)) == ([((), "x")], [((), "a\nb")], [])
-    assert FMT.payloads(listed) == [(("content", 1), "image", "A" * 999)]
+    assert FMT.payloads(listed) == [Payload(("content", 1), "image", "A" * 999)]
 
 
 def test_a_new_text_goes_back_along_its_path():
@@ -99,7 +102,7 @@ def test_blank_texts_of_a_result_go_and_cuts_stay_where_they_were():
     assert 200 < len(only["content"][0]["text"]) <= 300
 
 
-@pytest.mark.parametrize("item", [IMAGE, PDF])
+@pytest.mark.parametrize("item", [IMAGE, PDF, LINK])
 def test_a_payload_becomes_a_text(item):
     """Alone, and in a result."""
     (block,) = blocks("user", item)
@@ -128,9 +131,9 @@ def test_size_is_the_length_as_json(content):
 
 
 def test_payloads_count_as_their_charge():
-    """4,800 for the base64 text; a link counts as it is."""
-    around = len(json.dumps({"role": "user", "content": [IMAGE, LINK]})) - 999
-    assert FMT.read(0, {"role": "user", "content": [IMAGE, LINK]}, 0).size == around + 4_800
+    """4,800 for the base64 text, and for a link, since the model gets the image all the same."""
+    around = len(json.dumps({"role": "user", "content": [IMAGE, LINK]})) - 999 - len("https://example.com/a.png")
+    assert FMT.read(0, {"role": "user", "content": [IMAGE, LINK]}, 0).size == around + 2 * 4_800
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [PDF, IMAGE]}]}
     assert FMT.read(0, result, 0).size == len(json.dumps(result)) - 2 * 999 + 2 * 4_800
 

@@ -12,9 +12,11 @@ from oracle import faults
 
 from ga_context import ContextConfig, ContextSession, InvalidMessages, size
 from ga_context.formats import make
+from ga_context.model import Payload
+from ga_context.payload.charge import Charges
 from ga_context.text.window import Cut
 
-FMT = make("bedrock", 4_800)
+FMT = make("bedrock", Charges())
 PLAIN = {"anchor": {"placement": "off"}}
 PNG = b"\x89PNG\x00\xff" * 200
 IMAGE = {"image": {"format": "png", "source": {"bytes": PNG}}}
@@ -119,7 +121,7 @@ def test_texts_and_their_paths():
         ((*at, 3, "searchResult", "content", 0, "text"), "found"),
         ((*at, 4, "document", "source", "text"), "note"),
     ]
-    assert FMT.payloads(mixed) == [((*at, 5), "image", PNG)]
+    assert FMT.payloads(mixed) == [Payload((*at, 5), "image", PNG)]
 
 
 def test_a_new_text_goes_back_along_its_path():
@@ -378,7 +380,7 @@ def test_old_bytes_come_back():
         raw += [assistant(REDACTED, call(f"c{n}")), user(result(f"c{n}", {"text": "x" * 300}))]
         session.prepare(raw)
     actions = [action for report in session.reports for action in report.actions]
-    (image,) = [action for action in actions if action.reason == "old payload"]
+    (image,) = [action for action in actions if action.reason.startswith("old payload")]
     assert session.recall(image.ref) == PNG
     gone = next(action for action in actions if action.stage == "evict")
     assert json.loads(session.recall(gone.ref)) == json.loads(wire_text(raw[gone.message : gone.last + 1]))

@@ -4,6 +4,7 @@ import pytest
 
 from ga_context import ConfigError, ContextSession
 from ga_context.formats import detect, make
+from ga_context.payload.charge import Charges
 
 ASK = {"role": "user", "content": "Go."}
 YES = {"role": "assistant", "content": "Yes."}
@@ -104,6 +105,6 @@ def test_a_given_format_is_not_questioned():
 def test_an_unknown_format(name):
     """The known ones are listed."""
     with pytest.raises(ConfigError, match=r"'anthropic', 'openai-chat', .*'text'"):
-        make(name or "?", 4_800)
+        make(name or "?", Charges())
     with pytest.raises(ConfigError, match="must be one of"):
         ContextSession(format=name or "?")

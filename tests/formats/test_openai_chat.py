@@ -7,14 +7,16 @@ from oracle import faults
 
 from ga_context import ContextSession
 from ga_context.formats import make
+from ga_context.payload.charge import Charges
 from ga_context.text.window import Cut
 
-FMT = make("openai-chat", 4_800)
+FMT = make("openai-chat", Charges())
 ASK = {"role": "user", "content": "Go."}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 999, "detail": "low"}}
 LINK = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
 SOUND = {"type": "input_audio", "input_audio": {"data": "B" * 999, "format": "wav"}}
 FILE = {"type": "file", "file": {"file_data": "data:application/pdf;base64," + "C" * 999}}
+SENT = {"type": "file", "file": {"file_id": "file-0123456789"}}
 CUSTOM = {"id": "c2", "type": "custom", "custom": {"name": "patch", "input": "*** free text"}}
 
 
@@ -39,7 +41,7 @@ def cut(block, path, text):
         (ASK, ["text"]),
         ({"role": "system", "content": "Rule."}, ["text"]),
         ({"role": "user", "content": [{"type": "text", "text": "a"}, IMAGE, SOUND, FILE]}, ["text", *["payload"] * 3]),
-        ({"role": "user", "content": [LINK, {"type": "future_part"}]}, ["other", "other"]),
+        ({"role": "user", "content": [LINK, {"type": "future_part"}]}, ["payload", "other"]),
         ({"role": "assistant", "content": "x", "tool_calls": [call("{}"), CUSTOM]}, ["text", "call", "call"]),
         ({"role": "assistant", "content": None, "tool_calls": [call("{}")]}, ["call"]),
         ({"role": "assistant", "reasoning_content": "r", "content": "x"}, ["reasoning", "text"]),
@@ -87,14 +89,16 @@ def test_a_new_text_of_a_tool_message():
     assert cut(listed, (), "new") == [{"type": "text", "text": "new"}]
 
 
-@pytest.mark.parametrize(("part", "kind"), [(IMAGE, "image"), (SOUND, "audio"), (FILE, "document")])
+@pytest.mark.parametrize(
+    ("part", "kind"), [(IMAGE, "image"), (LINK, "image"), (SOUND, "audio"), (FILE, "document"), (SENT, "document")]
+)
 def test_a_payload_becomes_a_text(part, kind):
     """And is charged, not counted."""
     message = {"role": "user", "content": [part]}
     (block,) = FMT.read(0, message, 0).blocks
-    assert FMT.payloads(block)[0][1] == kind
+    assert FMT.payloads(block)[0].kind == kind
     assert cut(block, (), "[gone]") == {"type": "text", "text": "[gone]"}
-    payload = next(value for value in part[part["type"]].values() if len(value) > 99)
+    payload = next(value for value in part[part["type"]].values() if len(value) > 9)
     assert FMT.read(0, message, 0).size == len(json.dumps(message)) - len(payload) + 4_800
 
 
@@ -108,7 +112,7 @@ def test_a_payload_becomes_a_text(part, kind):
         {"role": "assistant", "refusal": "No."},
         {"role": "assistant"},
         {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "a" * 99}]},
-        {"role": "user", "content": [LINK, {"type": "future_part", "a": [1.5, None]}]},
+        {"role": "user", "content": [{"type": "future_part", "a": [1.5, None]}]},
     ],
 )
 def test_size_is_the_length_as_json(message):

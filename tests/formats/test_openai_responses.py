@@ -8,9 +8,10 @@ from oracle import faults
 
 from ga_context import ContextSession, InvalidMessages
 from ga_context.formats import make
+from ga_context.payload.charge import Charges
 from ga_context.text.window import Cut
 
-FMT = make("openai-responses", 4_800)
+FMT = make("openai-responses", Charges())
 PLAIN = {"anchor": {"placement": "off"}}
 ASK = {"role": "user", "content": "Go."}
 IMAGE = {"type": "input_image", "image_url": "data:image/png;base64," + "A" * 999, "detail": "low"}
@@ -72,7 +73,7 @@ def prepared(*items, **config):
             "user",
             ["text", *["payload"] * 2],
         ),
-        ({"role": "user", "content": [LINK, SOUND, {"type": "future_part"}]}, "user", ["other", "payload", "other"]),
+        ({"role": "user", "content": [LINK, SOUND, {"type": "future_part"}]}, "user", ["payload", "payload", "other"]),
         (said(), "assistant", ["text"]),
         ({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}, "assistant", ["other"]),
         (call(), "assistant", ["call"]),

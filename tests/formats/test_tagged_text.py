@@ -7,9 +7,10 @@ from oracle import faults, text_faults
 
 from ga_context import ContextSession
 from ga_context.formats import make
+from ga_context.payload.charge import Charges
 from ga_context.text.window import Cut
 
-FMT = make("text", 4_800)
+FMT = make("text", Charges())
 PLAIN = {"anchor": {"placement": "off"}}
 ASK = {"role": "user", "content": "Go."}
 CALL = '<tool_use>{"name": "code_run", "arguments": {"code": "1"}}</tool_use>'

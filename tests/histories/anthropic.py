@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from histories.common import PIXEL, Format, block, by_assistant, changed_content
+from histories.common import LINK, PIXEL, Format, block, by_assistant, changed_content
 from histories.turns import Call, Message, Turn, answered_now, arguments_of, name_of, output_of, zip_calls
 
 
@@ -54,7 +54,7 @@ def _odd(turn: Turn, number: int) -> list[Message]:
     if turn.odd == "wrong side":
         return [_answer(Call(), f"wrong_{number}", ""), _image()]
     if turn.kind == "user" and turn.odd == "image":
-        return [_image()]
+        return [{"type": "image", "source": {"type": "url", "url": LINK}} if turn.reversed else _image()]
     if turn.kind == "user" and turn.odd == "document":
         return [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "d" * 900}}]
     return []

@@ -10,7 +10,10 @@ from typing import Any
 
 from histories.turns import Call, Message, Turn
 
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+"""A PNG whose header says 640 x 480, so that it is worth a placeholder."""
+
+LINK = "https://example.com/chart.png"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from histories.common import PIXEL, Format, block, by_assistant, changed_content
+from histories.common import LINK, PIXEL, Format, block, by_assistant, changed_content
 from histories.turns import Call, Message, Turn, answered_now, arguments_of, name_of, output_of, zip_calls
 
 
@@ -25,7 +25,8 @@ def _call(call: Call, id: str, name: str, odd: str | None) -> Message:
 
 
 def _parts(turn: Turn) -> list[Message]:
-    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL * 20}", "detail": "low"}}
+    url = LINK if turn.reversed else f"data:image/png;base64,{PIXEL * 20}"
+    image = {"type": "image_url", "image_url": {"url": url, "detail": "low"}}
     odd = {
         "image": [image],
         "audio": [{"type": "input_audio", "input_audio": {"data": PIXEL * 20, "format": "wav"}}],
