@@ -10,7 +10,7 @@ from typing import Any
 Message = dict[str, Any]
 Turns = list[list[Message]]
 
-FORMATS = ("anthropic", "openai-chat", "openai-responses", "bedrock", "text")
+FORMATS = ("anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "text")
 
 RESULT_CHARS = 3_000
 OPENER = "<thinking>"
@@ -25,8 +25,7 @@ WORDS = VOCABULARY.split()
 def tool_turns(form: str, count: int) -> Turns:
     """Return a request and ``count`` turns of one call and its result of 3,000 characters."""
     rng = random.Random(7)
-    request = "Find out why the nightly build of the parser fails, and mend it."
-    turns: Turns = [[_said("user", [{"text": request}] if form == "bedrock" else request)]]
+    turns: Turns = [[_asked(form, "Find out why the nightly build of the parser fails, and mend it.")]]
     for number in range(1, count + 1):
         turns.append(_turn(form, number, f"Next I look at part {number} of the parser.", _output(rng, RESULT_CHARS)))
     return turns
@@ -95,10 +94,22 @@ def _bedrock(call_id: str, text: str, arguments: Message, output: str) -> list[M
     return [_said("assistant", [{"text": text}, call]), _said("user", [result])]
 
 
+def _gemini(call_id: str, text: str, arguments: Message, output: str) -> list[Message]:
+    call = {"functionCall": {"id": call_id, "name": "file_read", "args": arguments}}
+    result = {"functionResponse": {"id": call_id, "name": "file_read", "response": {"output": output}}}
+    return [{"role": "model", "parts": [{"text": text}, call]}, {"role": "user", "parts": [result]}]
+
+
 def _text(call_id: str, text: str, arguments: Message, output: str) -> list[Message]:
     call = json.dumps({"name": "file_read", "arguments": arguments})
     said = _said("assistant", f"{text}\n<tool_use>{call}</tool_use>")
     return [said, _said("user", f"<tool_result>{output}</tool_result>")]
+
+
+def _asked(form: str, text: str) -> Message:
+    if form == "gemini":
+        return {"role": "user", "parts": [{"text": text}]}
+    return _said("user", [{"text": text}] if form == "bedrock" else text)
 
 
 def _said(role: str, content: Any) -> Message:
@@ -109,6 +120,7 @@ _MAKERS: dict[str, Callable[[str, str, Message, str], list[Message]]] = {
     "anthropic": _anthropic,
     "openai-chat": _openai_chat,
     "openai-responses": _openai_responses,
+    "gemini": _gemini,
     "bedrock": _bedrock,
     "text": _text,
 }

@@ -81,7 +81,7 @@ def results_end(state: State, index: int) -> int:
     """Return the index behind the rows that answer the calls of the response in row ``index``."""
     end = response(state, index).stop
     if state.fmt.holds_results or state.fmt.tagged:
-        return end + (end < len(state.rows) and state.rows[end].has("result"))
+        return end + (end < len(state.rows) and state.rows[end].answers)
     while end < len(state.rows) and state.rows[end].side == "tool" and state.rows[end].blocks[0].id is not None:
         end += 1
     return end
@@ -113,15 +113,15 @@ def _row(incoming: Incoming, ordinal: int) -> Row:
 def _place_response(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
     for row in _awaited(state, ordinal) if state.fmt.flat else ():
         state.append(row)
-    before = _neighbour(state, incoming)
+    before = _neighbour(state, _row(incoming, ordinal))
     blocks, actions = _with_own_ids(state, incoming.blocks, ordinal, _calls_so_far(state, before))
     if before is not None:
-        return [*actions, *_join(state, before, incoming, blocks, ordinal)]
+        return [*actions, *_join(state, before, _row(incoming._replace(blocks=tuple(blocks)), ordinal))]
     if actions:
         row = state.fmt.row("assistant", incoming.raw, blocks, ordinal)
         state.append(row)
     else:
-        _append(state, incoming, ordinal)
+        _append(state, incoming._replace(blocks=tuple(blocks)), ordinal)
     return actions
 
 
@@ -146,15 +146,15 @@ def _calls_so_far(state: State, before: Row | None) -> list[Block]:
     return [call for row in run for call in row.of("call")]
 
 
-def _neighbour(state: State, incoming: Incoming) -> Row | None:
-    """Return the last row where a message of the same role behind it becomes part of it."""
+def _neighbour(state: State, row: Row) -> Row | None:
+    """Return the last row where a message behind it becomes part of it."""
     last = state.rows[-1] if state.fmt.merges and state.rows else None
-    return last if last is not None and state.fmt.joins(last, incoming.side, incoming.raw) else None
+    return last if last is not None and state.fmt.joins(last, row) else None
 
 
-def _join(state: State, last: Row, incoming: Incoming, blocks: Sequence[Block], ordinal: int) -> list[Action]:
-    """Make the blocks of a message part of the last row."""
-    row, actions = joined(state, last, _row(incoming._replace(blocks=tuple(blocks)), ordinal))
+def _join(state: State, last: Row, row: Row) -> list[Action]:
+    """Make a message part of the last row."""
+    row, actions = joined(state, last, row)
     state.splice(len(state.rows) - 1, len(state.rows), [row], "merge")
     return actions
 
@@ -174,6 +174,7 @@ def _with_own_ids(
         call_id = _free_id(block.id, taken, fmt) if not fmt.tagged else block.id
         if call_id != block.id:
             out[i] = fmt.rename(block, call_id)
+        if out[i].wire is not block.wire:
             actions.append(_repaired(f"call id {block.id!r} sent as {call_id!r}", out[i], block.size))
         call = Call(ordinal, block.position, state.marks.responses, block.id, call_id, block.tools)
         state.calls.append(call)
@@ -251,21 +252,29 @@ def _place_user(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
         groups.setdefault(index, []).append(paired)
         if index == newest:
             beside = groups[index]
-        if paired.id != block.id:
+        if paired.wire is not block.wire:
             actions.append(_repaired("answers a renamed call", paired, block.size))
     for index in sorted(groups):
         if index != newest:
-            actions += _add_late(state, index, groups[index])
+            added = len(state.rows) - 1 - newest
+            actions += _add_late(state, incoming, index + added, groups[index], ordinal)
     now = groups.get(newest, [])
+    if state.fmt.results_alone and now and rest:
+        actions.append(_repaired("results in a message of their own", now[0], incoming.size))
+        actions += _add_rest(state, incoming, now, ordinal, whole=False)
+        return actions + _add_rest(state, incoming, rest, ordinal, whole=False)
     blocks = [*now, *rest]
     if [block.position for block in blocks] != sorted([block.position for block in blocks]):
         actions.append(_repaired("results first in the message", now[0], incoming.size))
     return actions + _add_rest(state, incoming, blocks, ordinal, whole=not actions)
 
 
-def _add_late(state: State, index: int, results: list[Block]) -> list[Action]:
+def _add_late(state: State, incoming: Incoming, index: int, results: list[Block], ordinal: int) -> list[Action]:
     """Put late results into the message that follows their calls, in the place of their placeholders."""
     row = state.rows[index + 1]
+    if state.fmt.results_alone and not row.answers:
+        state.splice(index + 1, index + 1, [state.fmt.row("user", incoming.raw, results, ordinal)], "repair")
+        return [_repaired("came late; moved to its call", result, result.size) for result in results]
     blocks = list(row.blocks)
     actions = []
     for result in results:
@@ -283,13 +292,10 @@ def _add_rest(state: State, incoming: Incoming, blocks: Sequence[Block], ordinal
     """Add what is left of a user message, as a row or to the user row before it."""
     if not blocks:
         return []
-    if (before := _neighbour(state, incoming)) is not None:
-        return _join(state, before, incoming, blocks, ordinal)
-    if whole:
-        _append(state, incoming._replace(blocks=tuple(blocks)), ordinal)
-    else:
-        row = state.fmt.row("user", incoming.raw, blocks, ordinal)
-        state.append(row)
+    row = _row(incoming._replace(blocks=tuple(blocks)), ordinal)
+    if (before := _neighbour(state, row)) is not None:
+        return _join(state, before, row)
+    state.append(row if whole else state.fmt.row("user", incoming.raw, blocks, ordinal))
     return []
 
 
@@ -298,15 +304,25 @@ def _paired(state: State, result: Block, ordinal: int) -> tuple[Block, int | Non
 
     An orphan keeps the name of its tool: a call that was evicted or has its result already may show the same id.
     """
-    call = state.answer(result.id, ordinal) if result.id is not None else None
+    names = state.fmt.result_keys(result)
+    call = next((call for name in names if (call := state.answer(name, ordinal)) is not None), None)
     index = call_row(state, call) if call is not None else None
     if call is None or index is None:
         if call is not None:
             state.pairs.pop()
-        return result._replace(id=None, tools=state.named.get(result.id or "", result.tools)), None
+        return result._replace(id=None, tools=result.tools or state.named.get(result.id or "", ())), None
     if call.id != result.id:
-        result = state.fmt.rename(result, call.id)
+        result = _answering(state, result, call, index)
     return result._replace(tools=call.tools), index
+
+
+def _answering(state: State, result: Block, call: Call, index: int) -> Block:
+    """Return the result with the id of its call: shown, where the call shows another id than in the caller's list."""
+    called = [block for block in state.rows[index].blocks if block.ordinal == call.ordinal]
+    shown = next(block for block in called if block.position == call.position)
+    if call.raw_id != result.id or shown.sealed:
+        return result._replace(id=call.id)
+    return state.fmt.rename(result, call.id)
 
 
 def _by_position(state: State, incoming: Incoming, ordinal: int) -> Incoming:

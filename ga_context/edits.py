@@ -262,7 +262,7 @@ def _merged(state: State, turn: Turn, start: int, stop: int, rows: list[Row]) ->
         stop += 1
     out: list[Row] = []
     for row in rows:
-        if out and state.fmt.joins(out[-1], row.side, row.head):
+        if out and state.fmt.joins(out[-1], row):
             out[-1], actions = joined(state, out[-1], row)
             turn.actions.extend(actions)
         else:

@@ -27,7 +27,7 @@ class Anchor:
     text: str
     block: Block
     head: Message | None
-    """Of the message of its own, in formats where it is one."""
+    """Of the message of its own, where it is one."""
     chars: int
     """What it adds to C_H."""
     target: Block | None = None
@@ -181,8 +181,13 @@ def note_place(state: State, turn: Turn) -> tuple[int, int] | None:
         kinds = ("result", "text")
     else:
         return None
-    places = [place for place, block in enumerate(row.blocks) if block.kind in kinds]
+    places = [place for place, block in enumerate(row.blocks) if block.kind in kinds and not block.sealed]
     return (index, places[-1]) if places else None
+
+
+def stands_apart(state: State, index: int) -> bool:
+    """Return whether the anchor behind row ``index`` is a message of its own, and no part of that row."""
+    return not state.fmt.merges or (state.fmt.results_alone and state.rows[index].answers)
 
 
 def newest_row(state: State) -> int | None:
@@ -206,7 +211,7 @@ def _placed(state: State, turn: Turn, text: str) -> Anchor | None:
     if fmt.tagged:
         return None
     head, block = fmt.speech(text, newest, "anchor")
-    if fmt.merges:
+    if fmt.merges and not fmt.results_alone:
         row = state.rows[index]
         with_it = fmt.row(row.side, row.head, [*row.blocks, block], row.ordinal, like=row)
         return Anchor(text, block, None, with_it.size - row.size)

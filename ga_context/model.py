@@ -143,6 +143,11 @@ class Row(NamedTuple):
         """Its blocks without the texts of ours that stood for what was missing, for when something comes."""
         return [block for block in self.blocks if not (block.ours and block.kind == "text")]
 
+    @property
+    def answers(self) -> bool:
+        """It holds a result of a call, not only orphans."""
+        return any([block.kind == "result" and block.id is not None for block in self.blocks])
+
     def has(self, kind: Kind) -> bool:
         """Return whether one of its blocks is of this kind."""
         return kind in [block.kind for block in self.blocks]

@@ -31,8 +31,8 @@ class ContextSession:
 
     Args:
         config: a ``ContextConfig``; None for the defaults.
-        format: ``"anthropic"``, ``"openai-chat"``, ``"openai-responses"``, ``"bedrock"`` or ``"text"``; None to detect
-            it from the list.
+        format: ``"anthropic"``, ``"openai-chat"``, ``"openai-responses"``, ``"gemini"``, ``"bedrock"`` or ``"text"``;
+            None to detect it from the list.
         stages: the pipeline, in order; None for ``ga_context.pipeline.STAGES``.
         check_mutation: find messages that were edited in place after they were handed over. For tests: it encodes the
             whole list each turn.

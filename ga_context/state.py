@@ -107,7 +107,7 @@ class State:
 
     calls: list[Call] = field(default_factory=list)
     unanswered: dict[str, list[Call]] = field(default_factory=dict)
-    """By the id that the caller's list shows."""
+    """By the names under which they wait: the id that the caller's list shows, and others of the format's."""
     used: dict[str, int] = field(default_factory=dict)
     """Call ids in use, with the last suffix given to a repeated one."""
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -304,17 +304,27 @@ class State:
 
     def enlist(self, call: Call) -> None:
         """Enter a call that has no result yet."""
-        self.unanswered.setdefault(call.raw_id, []).append(call)
+        for key in self.fmt.call_keys(call.raw_id, call.tools):
+            self.unanswered.setdefault(key, []).append(call)
         self.used.setdefault(call.id, 1)
         self.named[call.raw_id] = call.tools
 
-    def answer(self, raw_id: str, ordinal: int) -> Call | None:
-        """Take the call that a result with this id answers: of the latest response that has one, the first."""
-        waiting = self.unanswered.get(raw_id)
+    def answer(self, key: str, ordinal: int) -> Call | None:
+        """Take the call that a result with this name answers: of the latest response that has one, the first."""
+        waiting = self.unanswered.get(key)
         if not waiting:
             return None
-        latest = waiting[-1].turn
-        call = next(call for call in waiting if call.turn == latest)
-        waiting.remove(call)
+        at = len(waiting) - 1
+        while at and waiting[at - 1].turn == waiting[at].turn:
+            at -= 1
+        call = waiting[at]
+        for key in self.fmt.call_keys(call.raw_id, call.tools):
+            _remove(self.unanswered[key], call)
         self.pairs.append((ordinal, call))
         return call
+
+
+def _remove(calls: list[Call], call: Call) -> None:
+    """Take a call out of a list, looked for from its end."""
+    at = next(at for at in range(len(calls) - 1, -1, -1) if calls[at] is call)
+    del calls[at]

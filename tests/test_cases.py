@@ -23,6 +23,7 @@ CASES = [
     "15-signed-thinking-head-tail-cut",
     "18-redacted-thinking-data-cut",
     "19-responses-output-without-call",
+    "24-gemini-call-turn-first",
     "26-bedrock-expected-toolresult-ids",
     "28-bedrock-result-json-flattened",
     "29-empty-after-thinking-strip",

@@ -7,7 +7,7 @@ from histories import Call, Turn, ends, wire_text, write
 
 from ga_context import ConfigError, ContextConfig, ContextSession, InvalidMessages, UnknownReference
 
-FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "text"]
 SMALL = {"budget": {"chars": 20_000}}
 ASK = Turn("user", ("Do it.",))
 YES = {"role": "assistant", "content": "Yes."}

@@ -80,14 +80,14 @@ def test_names_in_any_script_print_anywhere(tmp_path: Path) -> None:
 def test_a_session_that_fails_is_named_and_the_others_go_on(recording: Path) -> None:
     broken = recording.with_name("broken.json")
     broken.write_text("[\n{", encoding="utf-8")
-    refused = write(recording.with_name("gemini.json"), {"format": "gemini", "messages": [REQUEST]})
+    refused = write(recording.with_name("morse.json"), {"format": "morse", "messages": [REQUEST]})
     result = run("replay", broken, recording, refused)
     assert result.exit_code == 1
     assert "long-output" in result.stdout
     assert "1 session " in result.stdout
     first, second = result.stderr.splitlines()
     assert first.startswith(f"not replayed: {broken}, line 2: is not JSON: ")
-    assert second.startswith(f"not replayed: {refused}: is in a format this version cannot replay: gemini;")
+    assert second.startswith(f"not replayed: {refused}: says it is in the format 'morse', which is unknown;")
 
 
 def test_json_is_one_document(recording: Path) -> None:

@@ -19,7 +19,8 @@ def as_json(messages):
 def has_payload(messages):
     """Return whether something in it is charged."""
     text = wire_text(messages)
-    return any(word in text for word in ("base64", "input_audio", "image_generation_call", '"bytes"', LINK))
+    words = ("base64", "input_audio", "image_generation_call", '"bytes"', "inlineData", "inline_data", LINK)
+    return any(word in text for word in words)
 
 
 @pytest.mark.parametrize("format", FORMATS)

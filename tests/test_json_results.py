@@ -26,13 +26,16 @@ def results(view, format):
     if format == "anthropic":
         blocks = [block for message in view for block in message["content"] if isinstance(block, dict)]
         return [block["content"] for block in blocks if block["type"] == "tool_result"]
+    if format == "gemini":
+        found = [part.get("functionResponse") for message in view for part in message["parts"]]
+        return [result["response"]["output"] for result in found if result]
     if format == "openai-chat":
         return [message["content"] for message in view if message["role"] == "tool"]
     texts = [message["content"] for message in view if message["role"] == "user"]
     return [text for one in texts for text in re.findall("<tool_result>(.*?)</tool_result>", one, re.DOTALL)]
 
 
-@pytest.mark.parametrize("format", ["anthropic", "openai-chat", "text"])
+@pytest.mark.parametrize("format", ["anthropic", "openai-chat", "gemini", "text"])
 @given(
     st.lists(st.sampled_from(list(OUTPUTS)), min_size=1, max_size=6),
     st.sampled_from([2_000, 4_000, 90_000]),
@@ -55,7 +58,7 @@ def test_every_result_in_every_view_parses(format, names, budget, shared):
         [Turn("user", ("Go.",)), *[Turn("model", ("Yes.",), (call,) * (1 + (format != "text"))) for call in calls]],
     )
     session = ContextSession(config, format=format)
-    for end in [end for end in range(1, len(raw) + 1) if end == len(raw) or raw[end]["role"] == "assistant"]:
+    for end in [end for end in range(1, len(raw) + 1) if end == len(raw) or raw[end]["role"] in ("assistant", "model")]:
         view = session.prepare(raw[:end])
         shown = [json.loads(text) for text in results(view, format)]
         came = [json.loads(text) for text in results(raw[:end], format)]

@@ -81,7 +81,25 @@ def tool_result(id: Any, *content: Any) -> dict[str, Any]:
     return {"toolResult": {"toolUseId": id, "content": list(content) or [{"text": "done"}]}}
 
 
+def content(role: str | None, *parts: dict[str, Any]) -> dict[str, Any]:
+    """A content of gemini; a role of None is not written."""
+    return {**({"role": role} if role else {}), "parts": [*parts]}
+
+
+def asks(name: str = "f", args: Any = None, **keys: Any) -> dict[str, Any]:
+    """A call in the form of gemini; `id` goes with the call, what else is given with the part."""
+    shown = {"id": keys.pop("id")} if "id" in keys else {}
+    return {"functionCall": {**shown, "name": name, "args": {} if args is None else args}, **keys}
+
+
+def tells(name: str = "f", response: Any = "done", **keys: Any) -> dict[str, Any]:
+    """A result in the form of gemini."""
+    output = {"output": response} if isinstance(response, str) else response
+    return {"function_response": {"name": name, "response": output, **keys}}
+
+
 GO, OK = user("Go."), assistant("All right.")
+MAY, DO = content("user", {"text": "Go."}), content("model", {"text": "All right."})
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 ANTHROPIC_WRONG = {
@@ -292,6 +310,53 @@ BEDROCK_LEGAL = {
         assistant(tool_use("s", type="server_tool_use"), {"toolResult": {"toolUseId": "s", "type": "found"}}),
     ],
 }
+GEMINI_WRONG = {
+    "role: system": ([content("system", {"text": "Be brief."})], "role 'system'"),
+    "first: the model": ([DO, MAY], "message 0: first is 'model'"),
+    "first: a result": ([content("user", tells())], "message 0: first is 'user' with 1 results"),
+    "call: after the model": ([MAY, DO, content("model", asks())], "a call turn after 'model'"),
+    "call: answered by text": ([MAY, content("model", asks()), MAY], "results of [] for calls"),
+    "call: one of two answered": (
+        [MAY, content("model", asks(), asks()), content("user", tells())],
+        """results of ["'f'"] for calls ["'f'", "'f'"]""",
+    ),
+    "call: by the user": ([content("user", asks())], "a call by 'user'"),
+    "result: another tool": ([MAY, content("model", asks("f")), content("user", tells("g"))], "for calls"),
+    "result: twice": ([MAY, content("model", asks()), content("user", tells(), tells())], "for calls"),
+    "result: in two contents": (
+        [MAY, content("model", asks(), asks()), content("user", tells()), content("user", tells())],
+        "for calls",
+    ),
+    "result: by the model": ([MAY, content("model", tells())], "a result by 'model'"),
+    "result: text beside it": (
+        [MAY, content("model", asks()), content("user", tells(), {"text": "Well?"})],
+        "other parts beside results",
+    ),
+    "id: repeated": ([MAY, content("model", asks(id="a"), asks("g", id="a"))], "repeated id 'a'"),
+    "args: a text": ([MAY, content("model", asks(args="{}"))], "args are no object"),
+    "args: missing": ([MAY, content("model", {"functionCall": {"name": "f"}})], "args are no object"),
+    "args: signed text": ([MAY, content("model", asks(args="{}", thoughtSignature="s"))], "args are no object"),
+    "response: missing": (
+        [MAY, content("model", asks()), content("user", {"functionResponse": {"name": "f"}})],
+        "a response that is no object",
+    ),
+    "response: a list": ([MAY, content("model", asks()), content("user", tells(response=[1]))], "that is no object"),
+    "parts: none": ([content("user")], "message 0: no parts"),
+    "parts: missing": ([MAY, {"role": "model"}], "message 1: no parts"),
+    "encoding": ([content("user", {"text": HALF})], "UTF-8 cannot encode"),
+}
+GEMINI_LEGAL = {
+    "empty": [],
+    "without roles": [content(None, {"text": "Go."}), DO, content(None, {"text": "On."})],
+    "open calls at the end": [MAY, content("model", asks(), asks(id="b"))],
+    "the role of older models": [MAY, content("model", asks()), content("function", tells())],
+    "results in another order": [MAY, content("model", asks("f"), asks("g")), content("user", tells("g"), tells("f"))],
+    "a user behind results": [MAY, content("model", asks()), content("user", tells()), MAY, content("model", asks())],
+    "signed without args": [MAY, content("model", {"functionCall": {"name": "f"}, "thoughtSignature": "s"})],
+    "signed with the id of another": [MAY, content("model", asks(id="a"), asks(id="a", thoughtSignature="s"))],
+    "no ids": [MAY, content("model", asks(), asks()), content("user", tells(), tells())],
+    "unset keys": [MAY, content("model", {"function_call": None, "text": "Yes.", "thought_signature": None})],
+}
 TEXT_WRONG = {
     "role: tool": ([tool("a")], "role 'tool'"),
     "role: none": ([{"content": "x"}], "role None"),
@@ -321,6 +386,7 @@ def table(**wrong: dict[str, tuple[Any, str]]) -> list[Any]:
         anthropic=ANTHROPIC_WRONG,
         openai_chat=OPENAI_WRONG,
         openai_responses=RESPONSES_WRONG,
+        gemini=GEMINI_WRONG,
         bedrock=BEDROCK_WRONG,
         text=TEXT_WRONG,
     ),
@@ -343,6 +409,7 @@ LEGAL = legal(
     anthropic=ANTHROPIC_LEGAL,
     openai_chat=OPENAI_LEGAL,
     openai_responses=RESPONSES_LEGAL,
+    gemini=GEMINI_LEGAL,
     bedrock=BEDROCK_LEGAL,
     text=TEXT_LEGAL,
 )
@@ -404,6 +471,13 @@ TEXT_CALL = [
     OK,
 ]
 REASONED = [ASK, assistant(WHY, HIDDEN, tool_use("a"))]
+THOUGHT = [
+    MAY,
+    content("model", {"text": "why", "thought": True, "thoughtSignature": "s"}, asks(args={"n": 1}), {"text": "So."}),
+    content("user", tells(response="output number one")),
+    content("model", {"text": "Yes.", "thoughtSignature": "t"}, {"text": "No."}),
+    MAY,
+]
 RELATION_WRONG = [
     ("openai-chat", [SYSTEM, GO], [GO], "1 system messages became 0"),
     ("openai-chat", [SYSTEM, RULE, GO], [RULE, SYSTEM, GO], "system message 0 was changed"),
@@ -464,6 +538,16 @@ RELATION_WRONG = [
     ("bedrock", REASONED, [ASK, assistant(HOW, HIDDEN, tool_use("a"))], "signed reasoning was changed"),
     ("bedrock", REASONED, [ASK, assistant(tool_use("a"))], "reasoning of the open loop is gone"),
     ("bedrock", [ASK, SAID], [SAID], "not in the view: 'Go.'"),
+    ("gemini", THOUGHT[:2], [MAY, content("model", asks(args={"n": 2}))], "last message was changed"),
+    ("gemini", THOUGHT, [MAY, content("model", *THOUGHT[1]["parts"][1:]), *THOUGHT[2:]], "open loop is gone"),
+    ("gemini", THOUGHT, [*THOUGHT[:3], content("model", {"text": "No."}), MAY], "its signature left without"),
+    (
+        "gemini",
+        THOUGHT,
+        [*THOUGHT[:3], content("model", {"text": "Y", "thoughtSignature": "t"}), MAY],
+        "signed reasoning was changed",
+    ),
+    ("gemini", THOUGHT, [*THOUGHT[:2], content("user", tells(response="no result")), *THOUGHT[3:]], "in place of its"),
     ("text", TEXT_CALL, [GO, *TEXT_CALL[2:]], "only the result is in the view"),
     ("text", TEXT_CALL, [GO, TEXT_CALL[1], OK], "only the call is in the view"),
 ]
@@ -499,6 +583,9 @@ RELATION_LEGAL = [
     ("openai-responses", [GO, reason(), assistant(""), GO], [GO, GO]),
     ("openai-responses", [GO, item("a", ""), OK], [GO, item("a"), OK]),
     ("bedrock", [ASK, assistant(WHY, HIDDEN), *REASONED], [ASK, *REASONED]),
+    ("gemini", THOUGHT, THOUGHT[:3] + THOUGHT[4:]),
+    ("gemini", [*THOUGHT[:3], MAY], THOUGHT[:3]),
+    ("gemini", THOUGHT, [*THOUGHT[:2], content("user", tells(response="output number one\n[...]")), *THOUGHT[3:]]),
     ("text", TEXT_CALL, [GO, OK]),
     ("text", TEXT_CALL, TEXT_CALL),
 ]

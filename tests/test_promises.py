@@ -139,6 +139,8 @@ def exchanges(sizes: list[int], format: str) -> list[Message]:
 
 def request(text: str, format: str, **keys: Any) -> Message:
     """Return a user message."""
+    if format == "gemini":
+        return {"role": "user", "parts": [{"text": text}], **keys}
     return {"role": "user", "content": [{"text": text}] if format == "bedrock" else text, **keys}
 
 
@@ -149,6 +151,10 @@ def exchange(i: int, output: str, format: str) -> list[Message]:
         call = {"type": "tool_use", "id": f"c{i}", "name": "code_run", "input": data}
         result = {"type": "tool_result", "tool_use_id": f"c{i}", "content": output}
         return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    if format == "gemini":
+        call = {"functionCall": {"name": "code_run", "args": data}}
+        result = {"functionResponse": {"name": "code_run", "response": {"output": output}}}
+        return [{"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}]
     if format == "openai-chat":
         function = {"name": "code_run", "arguments": json.dumps(data)}
         call = {"id": f"c{i}", "type": "function", "function": function}

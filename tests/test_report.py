@@ -8,7 +8,7 @@ from histories import Call, Turn, ends, write
 
 from ga_context import Action, ContextSession, Report, size
 
-FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "text"]
 PLAIN = {"anchor": {"placement": "off"}}
 ASK = Turn("user", ("Do it.",))
 ROUND = Turn("model", (), (Call("code_run", output="x" * 900, named=False),))

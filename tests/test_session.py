@@ -20,7 +20,7 @@ from ga_context import (
     size,
 )
 
-FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "text"]
 PLAIN = {"anchor": {"placement": "off"}}
 SMALL = {"budget": {"chars": 12_000}}
 ASK = Turn("user", ("Do it.",))
@@ -257,7 +257,7 @@ def test_over_the_budget_and_on(format):
     """Raised again for the same list; the view of the error is the last one; a rollback goes on."""
     session, raw = ContextSession({"budget": {"chars": 3_000}}, format=format), rounds(format, 1)
     first = session.prepare(raw)
-    large = [*raw, YES, {"role": "user", "content": "word " * 2_000}]
+    large = [*raw, *write(format, [Turn("model", ("Yes.",)), Turn("user", ("word " * 2_000,))])]
     for _ in range(2):
         with pytest.raises(BudgetExceeded) as caught:
             ContextSession({"budget": {"chars": 1_000}}, format=format).prepare(large)

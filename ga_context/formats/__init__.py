@@ -10,13 +10,14 @@ from ga_context.formats.anthropic import Anthropic
 from ga_context.formats.base import Format
 from ga_context.formats.bedrock import KEYS as BEDROCK_KEYS
 from ga_context.formats.bedrock import Bedrock
+from ga_context.formats.gemini import Gemini
 from ga_context.formats.openai_chat import AlternatingChat, OpenAIChat
 from ga_context.formats.openai_responses import OpenAIResponses
 from ga_context.formats.tagged_text import CALL_TAGS, TaggedText
 from ga_context.payload.charge import Charges
 from ga_context.text.tags import pairs
 
-CLASSES = (Anthropic, OpenAIChat, OpenAIResponses, Bedrock, TaggedText)
+CLASSES = (Anthropic, OpenAIChat, OpenAIResponses, Gemini, Bedrock, TaggedText)
 FORMATS: dict[str, type[Format]] = {cls.name: cls for cls in CLASSES}
 
 ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"})
@@ -50,6 +51,8 @@ def detect(messages: Sequence[Any]) -> str | None:
     for message in messages:
         if not isinstance(message, dict):
             continue
+        if isinstance(message.get("parts"), list | tuple) and message.get("role") in (None, *Gemini.sides):
+            return "gemini"
         content = message.get("content")
         items = [item for item in content if isinstance(item, dict)] if isinstance(content, list | tuple) else []
         kinds = {kind for item in items if isinstance(kind := item.get("type"), str)}

@@ -16,13 +16,10 @@ from ga_context.text.clean import encodable, is_encodable
 from ga_context.text.size import json_chars, json_size, json_text
 from ga_context.text.window import Cut
 
-PLAIN_KEYS = {"role": 0, "content": 0}.keys()
-"""What most messages have: their length is known without encoding what is around the blocks."""
-
 CHARGED = frozenset({"result", "payload", "other"})
 """Kinds of blocks that may hold payloads."""
 
-_PLAIN_CHARS = len('{"role": , "content": }')
+_PLAIN_CHARS = len('{"role": "", "": }')
 
 
 class Format:
@@ -41,6 +38,10 @@ class Format:
     """What stands between two strings under one key, where neighbours merge; None: they become items of a list."""
     starts_with_user: ClassVar[bool] = False
     """The provider refuses a list that starts with the model."""
+    results_alone: ClassVar[bool] = False
+    """Results stand in a message of their own, those of one response together, and no text beside them."""
+    drops_reasoning: ClassVar[bool] = True
+    """Old signed reasoning may go without the rest of its message."""
     unique_in_request: ClassVar[bool] = False
     """Call ids must be unique in the whole request and of ``[a-zA-Z0-9_-]``; else unique inside one message."""
     id_chars: ClassVar[int] = sys.maxsize
@@ -205,8 +206,16 @@ class Format:
         return None
 
     def rename(self, block: Block, call_id: str) -> Block:
-        """Return the call or result with another call id."""
+        """Return the call or result with another call id, on the wire only where it shows one that may change."""
         raise NotImplementedError
+
+    def call_keys(self, raw_id: str, tools: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names under which a call waits for its result."""
+        return (raw_id,)
+
+    def result_keys(self, block: Block) -> tuple[str, ...]:
+        """Return the names of the call that a result answers, the surest first; none for an orphan."""
+        return () if block.id is None else (block.id,)
 
     def is_blank(self, block: Block) -> bool:
         """Return whether the provider refuses the block for being blank."""
@@ -242,9 +251,9 @@ class Format:
 
     # -- neighbours -----------------------------------------------------------------------------------------------
 
-    def joins(self, last: Row, side: Side, head: Message) -> bool:
-        """Return whether a message of this side with this head behind ``last`` becomes part of it."""
-        return last.side == side
+    def joins(self, last: Row, row: Row) -> bool:
+        """Return whether a message behind ``last`` becomes part of it."""
+        return last.side == row.side and (not self.results_alone or last.answers == row.answers)
 
     def joined_heads(self, first: Message, second: Message) -> tuple[Message, bool]:
         """Return what is around the blocks of two messages made one, and whether nothing of the second is lost."""
@@ -305,10 +314,11 @@ class Format:
 
     def _row_chars(self, head: Message, blocks: Sequence[Block]) -> int:
         """C_H of the message made of ``blocks``: each block as it was measured, only the rest is encoded."""
-        count = len(blocks)
-        if count and head.keys() == PLAIN_KEYS and blocks[0].place == blocks[-1].place == "content":
+        count, role = len(blocks), head.get("role")
+        place = blocks[0].place if count else ""
+        if type(role) is str and len(head) == 2 and place in head and blocks[-1].place == place:
             inside = 2 * count if not blocks[0].bare else self._glued_chars(blocks) if count > 1 else 0
-            size = _PLAIN_CHARS + len(head["role"]) + 2 + inside
+            size = _PLAIN_CHARS + len(role) + len(place) + inside
             for block in blocks:
                 size += block.size
             return size

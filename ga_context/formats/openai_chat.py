@@ -209,9 +209,9 @@ class AlternatingChat(OpenAIChat):
     starts_with_user = True
     glue = "\n\n"
 
-    def joins(self, last: Row, side: Side, head: Message) -> bool:
-        role = head.get("role")
-        old_calls = last.head.get("function_call") or head.get("function_call")
+    def joins(self, last: Row, row: Row) -> bool:
+        role = row.head.get("role")
+        old_calls = last.head.get("function_call") or row.head.get("function_call")
         return role in ("user", "assistant") and last.head.get("role") == role and not old_calls
 
 

@@ -87,6 +87,7 @@ class OpenAIResponses(Format):
     name = "openai-responses"
     sides = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
     flat = True
+    drops_reasoning = False
 
     def _side(self, index: int, raw: Message) -> Side:
         kind = raw.get("type")

@@ -82,7 +82,7 @@ class Sums:
 
 
 def model_calls(messages: Sequence[Message], format: str | None = None) -> list[int]:
-    """Return where the recorded model began to speak: the first message of each run of assistant messages.
+    """Return where the recorded model began to speak: the first message of each run of its messages.
 
     What stands before such an index was sent to the model. Nothing was sent before a first message.
     ``format`` None: it is detected.

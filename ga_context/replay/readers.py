@@ -23,13 +23,6 @@ SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 NOT_RECORDINGS = frozenset({"manifest.json"})
 """Indexes that collections of recordings keep beside them."""
 
-READABLE = ("anthropic", "openai-chat", "openai-responses", "bedrock", "text")
-UNREADABLE = {
-    "gemini": "gemini",
-    "gemini_cli": "gemini",
-}
-"""Forms that are known, so that they can be refused by their name."""
-
 
 class ReadError(GAContextError, ValueError):
     """A recording that cannot be read; the message names the file and what is wrong with it."""
@@ -92,9 +85,6 @@ def _recording(path: Path, recorded: dict[str, Any], records: list[Message]) -> 
 
 
 def _map(path: Path, form: str, records: list[Message]) -> tuple[str, list[Message]]:
-    refused = UNREADABLE.get(form.replace("-", "_"))
-    if refused:
-        raise ReadError(f"{path}: is in a format this version cannot replay: {refused}; it reads {', '.join(READABLE)}")
     function = FORMS.get(form.replace("-", "_"))
     if function is None:
         known = ", ".join(sorted(FORMS))
@@ -351,6 +341,35 @@ def _sweagent_message(record: Message) -> Message:
     return message
 
 
+def _gemini(records: list[Message]) -> tuple[str, list[Message]]:
+    return "gemini", records
+
+
+def _gemini_cli(records: list[Message]) -> tuple[str, list[Message]]:
+    """A reply is one record with the results of its calls; its thoughts are shown, but not sent again."""
+    messages: list[Message] = []
+    for record in records:
+        if record.get("type") not in ("user", "gemini"):
+            continue
+        calls = record.get("toolCalls") or []
+        parts = _gemini_parts(record.get("content")) + [_gemini_call(call) for call in calls]
+        results = [part for call in calls for part in call.get("result") or []]
+        messages.append({"role": "user" if record["type"] == "user" else "model", "parts": parts})
+        if results:
+            messages.append({"role": "user", "parts": results})
+    return "gemini", messages
+
+
+def _gemini_parts(content: Any) -> list[Message]:
+    if isinstance(content, str):
+        return [{"text": content}] if content else []
+    return [part if isinstance(part, dict) else {"text": part} for part in content or []]
+
+
+def _gemini_call(call: Message) -> Message:
+    return {"functionCall": {"id": call["id"], "name": call["name"], "args": call["args"]}}
+
+
 def _call(call_id: str, name: str, arguments: Any) -> Message:
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
@@ -372,6 +391,8 @@ FORMS: dict[str, Form] = {
     "anthropic": _anthropic,
     "openai_chat": _openai_chat,
     "openai_responses": _openai_responses,
+    "gemini": _gemini,
+    "gemini_cli": _gemini_cli,
     "bedrock": _bedrock,
     "text": _text_protocol,
     "text_protocol": _text_protocol,

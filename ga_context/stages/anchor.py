@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ga_context.edits import Edit, Insert, Swap, Turn
-from ga_context.memory import anchor_for, newest_row, note_place
+from ga_context.memory import anchor_for, newest_row, note_place, stands_apart
 from ga_context.state import State
 
 
@@ -24,7 +24,7 @@ def anchor(state: State, turn: Turn) -> list[Edit]:
         return [Swap(index, place, new, "anchor", "working memory")]
     if last is None or state.fmt.tagged:  # the message that it was to stand in has left the view
         return edits
-    if wanted.head is not None:
+    if wanted.head is not None and stands_apart(state, last):
         return [*edits, Insert(len(state.rows), 0, wanted.block, "anchor", "working memory", head=wanted.head)]
     return [*edits, Insert(last, len(state.rows[last].blocks), wanted.block, "anchor", "working memory")]
 

@@ -81,9 +81,9 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
         return [CutTexts(index, place, (((), cut),), "compact", "old anchor")] if cut else []
     if block.kind == "reasoning" and _is_sealed(state, index, block):
         drop = Swap(index, place, None, "compact", "old signed reasoning, left out whole", json_text(block.base))
-        return [drop] if settings.drop_reasoning and not fmt.flat else []
+        return [drop] if settings.drop_reasoning and fmt.drops_reasoning else []
     short = block.kind in ("text", "call") and block.size <= settings.window_chars
-    if short and not (fmt.tagged and _holds_anchor(state, turn, block)):
+    if block.sealed or (short and not (fmt.tagged and _holds_anchor(state, turn, block))):
         return []
     edits: list[Edit] = []
     if block.note is not None and (cut := folded(block.note, settings.anchor_tags)) is not None:

@@ -237,7 +237,9 @@ def _is_open(state: State, unit: Unit) -> bool:
     """Return whether the newest exchange is what the model works on: it has reasoning, or nothing was said since."""
     run = response(state, unit.blocks[0][0])
     said_since = any([later.side == "assistant" for later in state.rows[run.stop :]])
-    return unit.mandatory and (any([state.rows[at].has("reasoning") for at in run]) or not said_since)
+    blocks = [block for at in run for block in state.rows[at].blocks]
+    reasons = any([block.sealed or block.kind == "reasoning" for block in blocks])
+    return unit.mandatory and (reasons or not said_since)
 
 
 def _results(state: State, unit: Unit) -> list[tuple[int, int]]:

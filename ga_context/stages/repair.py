@@ -6,7 +6,7 @@ from itertools import takewhile
 
 from ga_context.closure import response, results_end
 from ga_context.edits import Edit, Insert, Swap, Turn
-from ga_context.model import Block, Kind, Row
+from ga_context.model import Block, Kind, Row, Side
 from ga_context.state import State
 from ga_context.text.marker import EMPTY_LIST, FIRST_USER, MISSING_RESULT, NO_WORDS, payload_note
 from ga_context.text.size import json_text
@@ -166,11 +166,12 @@ def _missing(state: State, run: range) -> list[Edit]:
         if call.id in answered:
             continue
         head, block = state.fmt.result(call, MISSING_RESULT)
-        if state.fmt.holds_results:
+        if state.fmt.holds_results and (answers or not state.fmt.results_alone):
             place = sum([block.id is not None for block in answers])
             edits.insert(0, Insert(run.stop, place, block, "repair", "a call without a result"))
         else:
-            edits.append(Insert(end, 0, block, "repair", "a call without a result", "tool", head))
+            side: Side = "user" if state.fmt.holds_results else "tool"
+            edits.append(Insert(end, 0, block, "repair", "a call without a result", side, head))
     return edits
 
 

@@ -57,6 +57,8 @@ def shorten_request(state: State, turn: Turn) -> list[Edit]:
 def _texts(state: State) -> Iterator[Candidate]:
     for index, row in enumerate(state.rows):
         for place, block in enumerate(row.blocks):
+            if block.sealed:
+                continue
             for path, text in state.fmt.texts(block):
                 yield Candidate(block.text_chars(path, text), index, place, path, text)
 
@@ -71,7 +73,7 @@ def _is_request(state: State, block: Block) -> bool:
 
 def _is_mandatory(state: State, one: Candidate, pending: range) -> bool:
     row, block = state.rows[one.row], _block(state, one)
-    stays = row.side == "system" or one.row in pending or block.sealed
+    stays = row.side == "system" or one.row in pending
     return stays or block.kind == "anchor" or _is_request(state, block)
 
 

@@ -26,7 +26,7 @@ def truncate(state: State, turn: Turn) -> list[Edit]:
     edits: list[Edit] = []
     for index in range(state.touched, len(state.rows)):
         for place, block in enumerate(state.rows[index].blocks):
-            if block.kind != "result" or block.ours or block.ordinal < turn.first_new:
+            if block.kind != "result" or block.ours or block.sealed or block.ordinal < turn.first_new:
                 continue
             for path, text in state.fmt.texts(block):
                 cut = _cut(state, turn, index, block, path, text)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from histories.anthropic import FORMAT as ANTHROPIC
 from histories.bedrock import FORMAT as BEDROCK
 from histories.common import wire_text
+from histories.gemini import FORMAT as GEMINI
 from histories.openai_chat import FORMAT as OPENAI_CHAT
 from histories.openai_responses import FORMAT as OPENAI_RESPONSES
 from histories.tagged_text import FORMAT as TEXT
@@ -40,6 +41,7 @@ _FORMATS = {
     "anthropic": ANTHROPIC,
     "openai-chat": OPENAI_CHAT,
     "openai-responses": OPENAI_RESPONSES,
+    "gemini": GEMINI,
     "bedrock": BEDROCK,
     "text": TEXT,
 }

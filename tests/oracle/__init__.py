@@ -16,6 +16,7 @@ from oracle import relations
 from oracle.anthropic import RULES as ANTHROPIC
 from oracle.bedrock import RULES as BEDROCK
 from oracle.common import Message, Rules, leaf_fault, leaves
+from oracle.gemini import RULES as GEMINI
 from oracle.openai_chat import RULES as OPENAI_CHAT
 from oracle.openai_chat import template_faults
 from oracle.openai_responses import RULES as OPENAI_RESPONSES
@@ -39,6 +40,7 @@ _RULES = {
     "anthropic": ANTHROPIC,
     "openai-chat": OPENAI_CHAT,
     "openai-responses": OPENAI_RESPONSES,
+    "gemini": GEMINI,
     "bedrock": BEDROCK,
     "text": TEXT,
 }

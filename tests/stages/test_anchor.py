@@ -5,11 +5,11 @@ import re
 
 import pytest
 from histories import Call, Turn, ends, write
-from oracle import faults
+from oracle import faults, outputs
 
 from ga_context import ContextSession
 
-FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 ROUND = Turn("model", (), (Call("code_run", output="x" * 400, named=False),), named=False)
 TITLE = "[working memory of this session: earlier messages may be shortened or left out]"
@@ -19,6 +19,9 @@ FIRST = f"{TITLE}\n<history>\n[user] Do it.\n[1] | code_run src/part_00100.py\n<
 def anchor_of(format, view):
     """Return the anchor at the end of a view, or None; and the view's last message of the caller's."""
     last = view[-1]
+    if format == "gemini":
+        said = last["parts"][-1].get("text", "")
+        return said if said.startswith(TITLE) else None
     if format in ("anthropic", "bedrock"):
         block = last["content"][-1] if isinstance(last["content"], list) else {"type": "text", "text": ""}
         return block.get("text") if block.get("text", "").startswith(TITLE) else None
@@ -71,6 +74,18 @@ def test_openai_one_message_more():
     assert view[2] is raw[2]
 
 
+def test_gemini_one_content_more():
+    """Behind the results, which stand alone; behind a user's text it is a part of that content."""
+    raw = write("gemini", [Turn("user", ("Do it.",)), ROUND])
+    session = ContextSession(format="gemini")
+    view = session.prepare(raw)
+    assert view == [*raw, {"role": "user", "parts": [{"text": FIRST}]}]
+    assert view[2] is raw[2]
+    session.update_key_info("port 8080")
+    done = [*raw, *write("gemini", [Turn("model", ("Done.",)), Turn("user", ("Thanks.",))])]
+    assert [len(message["parts"]) for message in session.prepare(done)] == [1, 1, 1, 1, 1, 2]
+
+
 def test_text_end_of_the_string():
     """Behind a blank line."""
     raw = write("text", [Turn("user", ("Do it.",), named=False), ROUND])
@@ -87,6 +102,8 @@ def test_in_the_tool_result(format):
     text = content[0]["content"] if format == "anthropic" else content
     if format == "bedrock":
         text = "\n\n".join(item["text"] for item in content[0]["toolResult"]["content"])
+    if format == "gemini":
+        (text,) = outputs(view, format)
     assert len(view) == 3
     assert text.endswith(f"\n\n{FIRST}")
     assert "x" * 400 in text

@@ -11,7 +11,7 @@ from oracle import faults, outputs, texts_of
 from ga_context import ContextSession
 from ga_context.stages.compact import folded
 
-FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 PLAIN = {"anchor": {"placement": "off"}}
 LONG = "a" * 1_500 + "z" * 1_500
@@ -42,7 +42,7 @@ def with_thinking(*thoughts):
     """Return a session in which old and new messages of the model begin with these blocks, each its own."""
     raw = rounds("anthropic", 16, output="ok")
     for n, message in enumerate(raw):
-        if message["role"] == "assistant":
+        if message["role"] in ("assistant", "model"):
             own = [{**block, "signature": f"sig{n}"} if "signature" in block else block for block in thoughts]
             message["content"] = [*own, *message["content"]]
     return raw
@@ -81,7 +81,7 @@ def test_at_most_one_pass_a_turn(format):
     raw = rounds(format, 10)
     session.prepare(raw)
     for _ in range(8):
-        raw = [*raw, {"role": "user", "content": "And more."}]
+        raw = [*raw, *write(format, [Turn("user", ("And more.",))])]
         session.prepare(raw)
     assert [report.turn for report in session.reports] == [11] * 9
     assert [report.compacted for report in session.reports] == [True] + [False] * 8

@@ -11,7 +11,7 @@ from ga_context import BudgetExceeded, ContextSession, size
 from ga_context.pipeline import STAGES
 from ga_context.stages.evict import KEPT_SHARE
 
-FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 ROUND = Turn("model", (), (Call("code_run", output="x" * 400, named=False),))
 
@@ -270,10 +270,10 @@ def test_a_leading_call_goes_where_the_user_must_be_first(unit):
 def test_system_and_tools_come_off_the_budget(format):
     """As JSON, and only if they are handed over; the reserve too."""
     session = ContextSession({"budget": {"window_tokens": 1_000, "reserve_tokens": 100}}, format=format)
-    session.prepare([{"role": "user", "content": "Go."}], system="s" * 98, tools=[{"name": "a"}])
+    session.prepare(write(format, [ASK]), system="s" * 98, tools=[{"name": "a"}])
     assert session.report.budget_chars == 3 * 900 - 100 - len('[{"name": "a"}]')
     session = ContextSession({"budget": {"chars": 5_000}}, format=format)
-    session.prepare([{"role": "user", "content": "Go."}], system="s" * 98)
+    session.prepare(write(format, [ASK]), system="s" * 98)
     assert session.report.budget_chars == 5_000
 
 

@@ -9,7 +9,7 @@ from oracle import faults, outputs, text_faults, texts_of
 
 from ga_context import BudgetExceeded, ContextSession, size
 
-FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "text"]
 ASK = Turn("user", ("Do it.",))
 
 

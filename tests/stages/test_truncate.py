@@ -13,7 +13,7 @@ from ga_context.config import ToolLimits
 from ga_context.formats.anthropic import Anthropic
 from ga_context.stages.truncate import cut_output
 
-FORMATS = ["anthropic", "openai-chat", "openai-responses", "bedrock", "text"]
+FORMATS = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "text"]
 ROWS = json.dumps({"path": "a/b.db", "rows": [{"id": n, "name": f"row {n}"} for n in range(900)], "ok": True})
 ASK = Turn("user", ("Do it.",))
 PLAIN = {"anchor": {"placement": "off"}}
