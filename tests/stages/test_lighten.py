@@ -151,7 +151,7 @@ def with_pictures(value, sizes):
 SIZES = st.lists(st.tuples(st.integers(1, 3_000), st.integers(1, 3_000)), min_size=1, max_size=3)
 
 
-@formats
+@pytest.mark.parametrize("format", [*FORMATS, "openai-responses", "gemini"])
 @given(data=st.data())
 def test_within_the_limit_or_said_so(format, data):
     """Whatever comes and goes: the bytes and charges that are kept up are those of the view, and below their limits."""
