@@ -218,9 +218,10 @@ def _checked(item: Message, key: str, index: int, i: int, sealed: bool) -> Messa
     if not isinstance(body.get("id"), str | None):
         raise InvalidMessages(f"must be a string; got {type(body['id']).__name__}", index, f"{where}.id")
     place = "args" if key in CALL else "response"
-    if sealed and not isinstance(body.get(place), dict | None):
-        given = type(body[place]).__name__
-        raise InvalidMessages(f"must be a dict, as its part is signed; got {given}", index, f"{where}.{place}")
+    given = body.get(place)
+    if sealed and not (isinstance(given, dict) or (given is None and key in CALL)):
+        wanted = f"must be a dict, as its part is signed; got {type(given).__name__}"
+        raise InvalidMessages(wanted, index, f"{where}.{place}")
     if sealed and not body.get("name"):
         raise InvalidMessages("must not be missing, as its part is signed", index, f"{where}.name")
     return body
