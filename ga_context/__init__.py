@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ga_context import formats, reading
 from ga_context.config import ContextConfig
 from ga_context.errors import BudgetExceeded, ConfigError, GAContextError, InvalidMessages, UnknownReference
+from ga_context.html import PrunedHTML, prune_html
 from ga_context.model import Message
 from ga_context.report import Action, Report
 from ga_context.session import UNDECIDED, ContextSession
@@ -22,9 +23,11 @@ __all__ = [
     "ContextSession",
     "GAContextError",
     "InvalidMessages",
+    "PrunedHTML",
     "Report",
     "UnknownReference",
     "__version__",
+    "prune_html",
     "size",
 ]
 

@@ -1,4 +1,4 @@
-"""The command `ga-context`: replay recorded sessions, show the configuration, see the pipeline at work."""
+"""The command `ga-context`: replay recorded sessions, prune pages, show the configuration, see the pipeline at work."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar, get_args
 
 from ga_context import __version__
 from ga_context.config import ContextConfig, Origin, json_schema, layered
 from ga_context.errors import ConfigError
+from ga_context.html import Mode, prune_html
 from ga_context.replay.play import Played, play_file, sum_up
 from ga_context.replay.readers import SUFFIXES, find
 from ga_context.sources import merge, parse_set, tables
@@ -204,6 +205,21 @@ def _toml(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:_}"
     return json.dumps(value, ensure_ascii=False)
+
+
+@main.command()
+@click.argument("file", type=click.File("rb"), metavar="FILE|-")
+@click.option("--budget", default=35_000, show_default=True, help="Most characters of the output, 200 at least.")
+@click.option("--query", help="Subtrees that hold these words outrank others.")
+@click.option("--mode", type=click.Choice(get_args(Mode)), default="html", show_default=True, help="How it is written.")
+@click.option("--report", is_flag=True, help="Print what was removed, as JSON, in place of the page.")
+def html(file: BinaryIO, budget: int, query: str | None, mode: Mode, report: bool) -> None:
+    """Prune a page to what a reader and an agent need of it."""
+    try:
+        page = prune_html(file.read(), budget, query=query, mode=mode)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    click.echo(json.dumps(page.report.to_dict(), ensure_ascii=False, indent=1) if report else page.html)
 
 
 @main.command()

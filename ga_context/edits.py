@@ -179,6 +179,9 @@ def _cut(state: State, turn: Turn, block: Block, edit: CutTexts) -> Block:
             ref, start, end = state.archive.put(payload.original), 0, len(payload.data)
         part = ".".join([str(key) for key in (block.position, *path)]) if block.position >= 0 else None
         action = Action(edit.stage, edit.reason, block.ordinal, None, part, start, end, before, cut.size, ref)
+        action.lost = [*cut.lost]
+        for original in cut.also:
+            state.archive.put(original)
         turn.actions.append(action)
     cuts = edit.cuts if not block.cuts else tuple({**dict(block.cuts), **dict(edit.cuts)}.items())
     return state.fmt.cut(block, cuts, texts)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ga_context.model import Cause, Message
 from ga_context.text.size import json_text
+from ga_context.text.window import Lost
 
 Stage = Literal["truncate", "compact", "evict", "repair", "anchor"]
 
@@ -33,14 +34,17 @@ class Action:
     """``session.recall(ref)`` returns the original."""
     priority: str | None = None
     """Of a pinned item that was shortened."""
+    lost: list[Lost] = field(default_factory=list)
+    """Of a page, the subtrees that went, by their characters in the original."""
 
     def __str__(self) -> str:
         where = f"message {self.message}" + (f" to {self.last}" if self.last is not None else "")
         part = f" part {self.part}" if self.part is not None else ""
         span = f" [{self.start:,}:{self.end:,}]" if self.start is not None else ""
+        lost = f", {len(self.lost)} subtrees" if self.lost else ""
         ref = f" ref {self.ref}" if self.ref else ""
         change = f"{self.chars_before:,} -> {self.chars_after:,} chars"
-        return f"{self.stage}: {where}{part}{span}, {change}: {self.reason}{ref}"
+        return f"{self.stage}: {where}{part}{span}, {change}{lost}: {self.reason}{ref}"
 
 
 @dataclass(slots=True)

@@ -121,7 +121,8 @@ class ContextSession:
             cut = cut_output(text, self.config.limits(tool), self._state.archive.ref)
             if cut is None:
                 return text
-            self._state.archive.put(text)
+            for original in (text, *cut.also):
+                self._state.archive.put(original)
             return cut.apply(text)
 
     def update_key_info(self, text: str) -> None:

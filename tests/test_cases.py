@@ -44,6 +44,7 @@ CASES = [
     "64-nested-tags",
     "66-pop-and-recount",
     "68-input-list-mutated",
+    "70-html-error-page-2mb",
     "78-notice-read-as-instruction",
     "80-content-that-looks-like-a-marker",
 ]

@@ -240,3 +240,41 @@ def test_the_demo_leaves_a_recording_that_replay_takes(tmp_path: Path) -> None:
 def test_the_demo_keeps_its_small_window_unless_told(tmp_path: Path, options: list[str], window: str) -> None:
     result = run("demo", "--turns", "1", "--out", tmp_path / "demo.json", *options)
     assert f"a window of {window} tokens" in result.stdout
+
+
+# Pages
+
+PAGE = "<title>T</title><script>no</script><h1>Shop</h1><p>A <a href=/x>fine</a> offer, größer.</p>"
+
+
+def test_html_prunes_a_file(tmp_path: Path) -> None:
+    """Its charset is found out; the mode says how it is written."""
+    path = tmp_path / "page.html"
+    path.write_bytes(PAGE.encode("cp1252"))
+    assert run("html", path).stdout == (
+        "<!doctype html><title>T</title><body>\n<h1>Shop</h1>\n<p>A <a href=/x>fine</a> offer, größer.</p></body>\n"
+    )
+    assert run("html", path, "--mode", "markdown").stdout == "T\n# Shop\n\nA [1][fine](/x) offer, größer.\n"
+
+
+def test_html_reads_standard_input_and_reports() -> None:
+    result = CliRunner().invoke(main, ["html", "-", "--report", "--budget", "500"], input=PAGE)
+    report = json.loads(result.stdout)
+    assert (report["chars_before"], report["budget"]) == (len(PAGE), 500)
+    assert report["removed"][0] == {
+        "path": "body>script", "start": 16, "end": 35, "reason": "script", "links": 0, "controls": 0, "chars": 19,
+    }  # fmt: skip
+
+
+def test_html_with_a_query(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("".join(f"<p>Paragraph {i} tells of city number {i}.</p>" for i in range(200)))
+    result = run("html", path, "--budget", 300, "--query", "city 150")
+    assert "Paragraph 150" in result.stdout
+
+
+def test_html_says_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(PAGE)
+    for arguments in (["html", path, "--budget", 100], ["html", path, "--mode", "xml"], ["html", tmp_path / "none"]):
+        assert run(*arguments).exit_code == 2

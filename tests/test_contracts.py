@@ -24,6 +24,7 @@ PACKAGE = ROOT / "ga_context"
 LAYERS = (
     ("errors",),
     ("text", "payload"),
+    ("html",),
     ("sections", "sources", "config", "model"),
     ("archive", "formats", "report"),
     ("state",),
@@ -122,9 +123,11 @@ def test_the_public_names() -> None:
         "ContextSession",
         "GAContextError",
         "InvalidMessages",
+        "PrunedHTML",
         "Report",
         "UnknownReference",
         "__version__",
+        "prune_html",
         "size",
     ]
     assert all(hasattr(ga_context, name) for name in ga_context.__all__)

@@ -1,4 +1,4 @@
-"""Stage 1: each new tool output is bounded by its tool's limit; JSON still parses, all else keeps head and tail."""
+"""Stage 1: each new tool output is bounded by its tool's limit; JSON parses, a page keeps its best, a text its ends."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 from ga_context.closure import response
 from ga_context.config import ContextConfig, ToolLimits
 from ga_context.edits import CutTexts, Edit, Turn
+from ga_context.html import LEAST_BUDGET, prune_page
 from ga_context.model import Block, Path
 from ga_context.state import State
+from ga_context.text.marker import page_note
 from ga_context.text.sniff import is_html
 from ga_context.text.structure import fit
-from ga_context.text.window import Cut, has_long_line, spliced
+from ga_context.text.window import Cut, Lost, has_long_line, spliced
 
 LEAST_LIMIT = 100
 """No share of a limit is smaller (spec 4.1)."""
@@ -45,7 +47,11 @@ def cut_output(
     must_parse: bool = False,
 ) -> Cut | None:
     """Return the cut that one tool output needs, or None; ``share`` bounds it beside the tool's limit."""
-    limit = _limit(text, limits, share)
+    is_page = limits.html_limit is not None and not must_parse and is_html(text)
+    limit = limits.html_limit if is_page and limits.html_limit is not None else limits.limit
+    limit = limit if share is None else min(limit, share)
+    if is_page and limit >= LEAST_BUDGET:  # lines say nothing in a page
+        return _page(text, limit, refer) if len(text) > limit else None
     if len(text) <= limit and not (limits.line_limit and has_long_line(text, limits.line_limit)):
         return None
     structure, line_limit = limits.json == "structure", limits.line_limit
@@ -57,9 +63,20 @@ def listed_tags(config: ContextConfig) -> tuple[str, ...]:
     return (*config.compact.tags, *config.compact.anchor_tags)
 
 
-def _limit(text: str, limits: ToolLimits, share: int | None) -> int:
-    limit = limits.html_limit if limits.html_limit is not None and is_html(text) else limits.limit
-    return limit if share is None else min(limit, share)
+def _page(text: str, limit: int, refer: Callable[[str], str]) -> Cut:
+    """Return the cut that writes a page anew: all of it is gone, and what is left of it stands as one mark."""
+
+    def note(addresses: Mapping[str, str]) -> str:
+        return page_note(len(text), refer(text), len(addresses), refer(_table(addresses)) if addresses else "")
+
+    page = prune_page(text, limit, note)
+    lost = tuple([Lost(one.path, one.start, one.end, one.reason) for one in page.report.removed])
+    addresses = page.report.addresses
+    return Cut((page.html,), len(text), lost, (_table(addresses),) if addresses else ())
+
+
+def _table(addresses: Mapping[str, str]) -> str:
+    return "\n".join([f"{number} {url}" for number, url in addresses.items()])
 
 
 def structured(config: ContextConfig, block: Block, n: int = 0) -> bool:
@@ -78,7 +95,12 @@ def _cut(state: State, turn: Turn, index: int, block: Block, path: Path, text: s
     for i, (start, end) in enumerate(spans):
         limits = turn.config.limits(block.tools[i] if i < len(block.tools) else None)
         share = _share(state, index, block, i, limits)
-        cut = cut_output(text[start:end], limits, lambda _: state.archive.ref(text), share, tags)
+        span = text[start:end]
+
+        def refer(original: str, span: str = span) -> str:
+            return state.archive.ref(text if original is span else original)
+
+        cut = cut_output(span, limits, refer, share, tags)
         if cut is not None:
             windows.append((start, end, cut))
     return spliced(text, windows) if windows else None

@@ -50,6 +50,17 @@ def note(chars: int, ref: str) -> str:
     return f"\n[{chars} characters omitted where marked; saved: ref {ref}]"
 
 
+def left_out(what: str) -> str:
+    """Stand in a page for what is not there; in few characters, since there are many of them."""
+    return f"[…{what}]"
+
+
+def page_note(chars: int, ref: str, addresses: int, addresses_ref: str) -> str:
+    """End a page of which only a part is there; `addresses` long ones are numbers in it, kept under a reference."""
+    numbered = f"; the {addresses} addresses @1 and so on: ref {addresses_ref}" if addresses else ""
+    return f"\n[part of a page of {chars} characters; saved: ref {ref}{numbered}]"
+
+
 def data_mark(chars: int) -> str:
     """Stand for a whole `data:` URI or base64 run."""
     return f"[data: {chars} characters omitted]"

@@ -20,6 +20,17 @@ Piece: TypeAlias = tuple[int, int] | str
 """A range of the source that stays, or a mark."""
 
 
+class Lost(NamedTuple):
+    """A part of a page that went with the tags around it: a subtree."""
+
+    path: str
+    """Where it stood, as a selector."""
+    start: int
+    end: int
+    """Its characters in the source."""
+    reason: str
+
+
 class Cut(NamedTuple):
     """What stays of a text."""
 
@@ -27,6 +38,10 @@ class Cut(NamedTuple):
     """Ranges of the source that stay, and the marks between them, in order."""
     chars: int
     """Length of the source."""
+    lost: tuple[Lost, ...] = ()
+    """What is not there, where one mark stands for all of the source: a page is written anew."""
+    also: tuple[str, ...] = ()
+    """What its marks refer to beside the source."""
 
     def apply(self, source: str) -> str:
         """Return what stays of `source`, with the marks."""
@@ -139,13 +154,18 @@ def has_long_line(text: str, limit: int) -> bool:
 def spliced(text: str, windows: Sequence[tuple[int, int, Cut]]) -> Cut:
     """Return the cut of a text from cuts of its parts: (start, end, cut relative to start), in order."""
     pieces: list[Piece] = []
+    lost: list[Lost] = []
+    also: list[str] = []
     at = 0
     for start, end, cut in windows:
         if at < start:
             pieces.append((at, start))
         pieces += [piece if isinstance(piece, str) else (piece[0] + start, piece[1] + start) for piece in cut.pieces]
+        lost += [one._replace(start=one.start + start, end=one.end + start) for one in cut.lost]
+        also += cut.also
         at = end
-    return Cut((*pieces, *([(at, len(text))] if at < len(text) else [])), len(text))
+    rest = [(at, len(text))] if at < len(text) else []
+    return Cut((*pieces, *rest), len(text), tuple(lost), tuple(also))
 
 
 def _window(

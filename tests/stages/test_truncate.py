@@ -87,6 +87,60 @@ def test_a_page_has_the_limit_of_pages(format):
     assert len(cut) <= 10_000
 
 
+SHOP = (
+    "<!doctype html><title>Shop</title><script>" + "var x;" * 3_000 + "</script><main>"
+    + "".join(f"<p>Paragraph {i} tells the story of it, in whole sentences.</p>" for i in range(900))
+    + f"</main><footer><a href='https://host.example/{'x' * 80}'>Imprint</a></footer>"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_page_is_pruned(format):
+    """By its subtrees, within the limit of pages; the page and the long addresses can be had back."""
+    session = ContextSession(PLAIN, format=format)
+    (out,) = outputs(session.prepare(told(format, SHOP, tool="web_scan")))
+    assert len(out) <= 35_000
+    assert out.startswith("<!doctype html><title>Shop</title><body>\nParagraph 0 tells")
+    assert out.endswith("]</body>")
+    page, addresses = re.findall("ref ([0-9a-f]{16})", out)
+    assert SHOP in session.recall(page)
+    assert session.recall(addresses) == f"@1 https://host.example/{'x' * 80}"
+    (action,) = session.report.actions
+    assert (action.stage, action.reason, action.ref) == ("truncate", "over the limit of web_scan", page)
+    lost = [(one.path, one.reason) for one in action.lost]
+    assert lost[0] == ("body>script", "script")
+    assert {reason for _, reason in lost[1:]} == {"over the budget"}
+    assert str(action).endswith(f", {len(lost)} subtrees: over the limit of web_scan ref {page}")
+    original = session.recall(page)
+    assert original[action.lost[0].start : action.lost[0].end].startswith("<script>var x;")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_pruned_page_is_pruned_once(format):
+    """Fed back it stays as it is, in this session, in a fresh one, and in one loaded from a dump."""
+    session, raw = ContextSession(PLAIN, format=format), told(format, SHOP, tool="web_scan")
+    view = session.prepare(raw)
+    assert session.prepare(view) == view
+    assert ContextSession(PLAIN, format=format).prepare(view) == view
+    assert ContextSession.load(session.dump()).prepare(raw) == view
+
+
+def test_a_tool_handler_prunes_the_same():
+    session = ContextSession(PLAIN, format="anthropic")
+    (out,) = outputs(session.prepare(told("anthropic", SHOP, tool="web_scan")))
+    other = ContextSession(PLAIN)
+    assert other.tool_output("web_scan", SHOP) == out
+    assert other.recall(re.findall("ref ([0-9a-f]{16})", out)[0]) == SHOP
+
+
+def test_a_limit_too_small_for_a_page_cuts_it_as_a_text():
+    """Below 200 characters there is no page."""
+    session = ContextSession(PLAIN | {"tools": {"web_scan": {"html_limit": 150}}}, format="anthropic")
+    (out,) = outputs(session.prepare(told("anthropic", SHOP, tool="web_scan")))
+    assert len(out) <= 150
+    assert "characters omitted" in out
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_long_lines_of_a_file(format):
     """Of file_read each line has at most 1,280 characters, its mark included; short ones stay."""
