@@ -98,7 +98,7 @@ SHOP = (
 def test_a_page_is_pruned(format):
     """By its subtrees, within the limit of pages; the page and the long addresses can be had back."""
     session = ContextSession(PLAIN, format=format)
-    (out,) = outputs(session.prepare(told(format, SHOP, tool="web_scan")))
+    (out,) = outputs(session.prepare(told(format, SHOP, tool="web_scan")), format)
     assert len(out) <= 35_000
     assert out.startswith("<!doctype html><title>Shop</title><body>\nParagraph 0 tells")
     assert out.endswith("]</body>")
@@ -127,7 +127,7 @@ def test_a_pruned_page_is_pruned_once(format):
 
 def test_a_tool_handler_prunes_the_same():
     session = ContextSession(PLAIN, format="anthropic")
-    (out,) = outputs(session.prepare(told("anthropic", SHOP, tool="web_scan")))
+    (out,) = outputs(session.prepare(told("anthropic", SHOP, tool="web_scan")), "anthropic")
     other = ContextSession(PLAIN)
     assert other.tool_output("web_scan", SHOP) == out
     assert other.recall(re.findall("ref ([0-9a-f]{16})", out)[0]) == SHOP
@@ -136,7 +136,7 @@ def test_a_tool_handler_prunes_the_same():
 def test_a_limit_too_small_for_a_page_cuts_it_as_a_text():
     """Below 200 characters there is no page."""
     session = ContextSession(PLAIN | {"tools": {"web_scan": {"html_limit": 150}}}, format="anthropic")
-    (out,) = outputs(session.prepare(told("anthropic", SHOP, tool="web_scan")))
+    (out,) = outputs(session.prepare(told("anthropic", SHOP, tool="web_scan")), "anthropic")
     assert len(out) <= 150
     assert "characters omitted" in out
 
