@@ -269,14 +269,8 @@ def picture(rows: list[Row], points: list[Row]) -> str:
         return 60 + 520 * row.recall, 340 - 480 * row.u
 
     line = " ".join(f"{x:.0f},{y:.0f}" for x, y in map(place, rows))
-    marks = [(*place(row), row.system, "#2563eb") for row in rows] + [
-        (*place(row), row.system, "#b91c1c") for row in points
-    ]
-    dots = "".join(
-        f'<circle cx="{x:.0f}" cy="{y:.0f}" r="4" fill="{color}"/>'
-        f'<text x="{x - 6:.0f}" y="{y - 8:.0f}" text-anchor="end">{name}</text>'
-        for x, y, name, color in marks
-    )
+    dots = "".join([_dot(*place(row), row.system, "#2563eb", 8, 4) for row in rows])
+    dots += "".join([_dot(*place(row), row.system, "#b91c1c", 4, -10) for row in points if row.system != "ga_context"])
     goal_recall, goal_u = GOALS[CURVE_BUDGET]
     goal = f"M{60 + 520 * goal_recall:.0f} 340V{340 - 480 * goal_u:.0f}H580"
     return (
@@ -289,6 +283,12 @@ def picture(rows: list[Row], points: list[Row]) -> str:
         '<text x="60" y="355">0</text><text x="575" y="355">1</text><text x="40" y="344">0</text>'
         f'<polyline points="{line}" fill="none" stroke="#2563eb"/>{dots}</svg>\n'
     )
+
+
+def _dot(x: float, y: float, name: str, color: str, right: int, down: int) -> str:
+    """Draw a place in the picture, with its name beside it."""
+    circle = f'<circle cx="{x:.0f}" cy="{y:.0f}" r="4" fill="{color}"/>'
+    return circle + f'<text x="{x + right:.0f}" y="{y + down:.0f}">{name}</text>'
 
 
 def main() -> None:
