@@ -107,13 +107,14 @@ def mispaired(raw: list[Message], view: list[Message], rules: Rules) -> list[str
     """Find a call of the view whose result is not the one it had in the raw history.
 
     Judged are calls that are like no other call, with a result that no reading gives to another call and whose text
-    has a plain head.
+    has a plain head that is no data, which leaves whole (spec 4.1).
     """
     if rules.steps is None:
         return []
     steps, seen = rules.steps(raw), rules.steps(view)
     counts = Counter(call for calls, _ in steps for _, call in calls)
-    due = {call: text for call, text in _sure_pairs(steps) if counts[call] == 1 and PLAIN_HEAD.match(text)}
+    sure = {call: text for call, text in _sure_pairs(steps) if counts[call] == 1}
+    due = {call: text for call, text in sure.items() if PLAIN_HEAD.match(text) and not _DATA.match(text)}
     found = []
     for i, (calls, _) in enumerate(seen):
         answers = dict(seen[i + 1][1]) if i + 1 < len(seen) else {}
