@@ -19,8 +19,9 @@ def as_json(messages):
 def has_payload(messages):
     """Return whether something in it is charged."""
     text = wire_text(messages)
-    words = ("base64", "input_audio", "image_generation_call", '"bytes"', "inlineData", "inline_data", LINK)
-    return any(word in text for word in words)
+    words = ("base64", "input_audio", "image_generation_call", '"bytes"', LINK)
+    files = ("inlineData", "inline_data", "fileData", "file_data")
+    return any(word in text for word in (*words, *files))
 
 
 @pytest.mark.parametrize("format", FORMATS)
