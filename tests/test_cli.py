@@ -66,7 +66,10 @@ def test_the_table_fits_the_width(tmp_path: Path, width: int, shortened: str) ->
     name = "a-rather-long-name-" * 4 + "7"
     stdout = run("replay", write(tmp_path / f"{name}.json", session()), width=width).stdout
     assert max(map(len, stdout.splitlines())) <= width
-    assert re.findall(r"\S*…\S*", stdout) == [shortened]
+    (found,) = re.findall(r"\S*…\S*", stdout)
+    head, tail = found.split("…")
+    assert (name.startswith(head), name.endswith(tail)) == (True, True)
+    assert len(shortened) - 2 <= len(found) <= len(shortened)  # a slow turn takes a character more for its time
 
 
 def test_names_in_any_script_print_anywhere(tmp_path: Path) -> None:

@@ -129,6 +129,6 @@ def test_no_line_of_the_anchor_shows_a_part(style):
 def test_time_is_linear(unit):
     """Whatever the text."""
     text = unit * (500_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     list(spans(text, 0, len(text)))
-    assert time.perf_counter() - started < 1.5
+    assert time.process_time() - started < 1.5

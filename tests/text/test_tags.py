@@ -115,6 +115,6 @@ def test_names_are_not_patterns():
 )
 def test_adversarial_text_takes_linear_time(text):
     """No shape of text is worth a second."""
-    started = time.perf_counter()
+    started = time.process_time()
     assert pairs(text, ("thinking", "a")) == []
-    assert time.perf_counter() - started < 1.5
+    assert time.process_time() - started < 1.5

@@ -258,7 +258,7 @@ def test_the_tail_is_never_shorter_than_the_head(text, limit):
 def test_two_megabytes(unit):
     """Time is linear in the length, whatever the text."""
     text = unit * (2_000_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     cut = head_tail(text, 20_000, REF, line_limit=1280)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert len(cut.apply(text)) <= 20_000
