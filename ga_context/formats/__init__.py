@@ -47,11 +47,11 @@ def make(name: str, charges: Charges, *, alternate: bool = False) -> Format:
 
 def detect(messages: Sequence[Any]) -> str | None:
     """Return the name of the format that ``messages`` show, or None while nothing in them is decisive (spec 6)."""
-    tagged = False
+    tagged = untyped = False
     for message in messages:
         if not isinstance(message, dict):
             continue
-        if isinstance(message.get("parts"), list | tuple) and message.get("role") in (None, *Gemini.sides):
+        if _is_gemini(message):
             return "gemini"
         content = message.get("content")
         items = [item for item in content if isinstance(item, dict)] if isinstance(content, list | tuple) else []
@@ -66,8 +66,17 @@ def detect(messages: Sequence[Any]) -> str | None:
             return "openai-chat"
         if any(map(_is_bedrock, items)):
             return "bedrock"
+        untyped = untyped or any(map(_is_untyped, items))
         tagged = tagged or (message.get("role") == "assistant" and _holds_call(content))
+    if untyped:
+        return "bedrock"
     return "text" if tagged else None
+
+
+def _is_gemini(message: Mapping[Any, Any]) -> bool:
+    """Return whether it has parts, or the role that no other format has."""
+    role = message.get("role")
+    return role == "model" or (isinstance(message.get("parts"), list | tuple) and role in (None, *Gemini.sides))
 
 
 def _is_anthropic(kind: str) -> bool:
@@ -77,6 +86,11 @@ def _is_anthropic(kind: str) -> bool:
 def _is_bedrock(item: Mapping[Any, Any]) -> bool:
     """Return whether a block has no type but a key of Converse; a text is enough, in other formats it has a type."""
     return "type" not in item and not BEDROCK_KEYS.isdisjoint(item)
+
+
+def _is_untyped(item: Mapping[Any, Any]) -> bool:
+    """Return whether it is a block of Converse that is not known yet: one key, and what belongs to it."""
+    return len(item) == 1 and all(isinstance(value, dict) for value in item.values())
 
 
 def _is_item(message: Any) -> bool:

@@ -30,6 +30,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "code_run", "argume
         ({"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "a", "input": {}}}]}, "bedrock"),
         ({"role": "assistant", "content": [{"reasoningContent": {"redactedContent": b"x"}}]}, "bedrock"),
         ({"role": "user", "content": [{"cachePoint": {"type": "default"}}]}, "bedrock"),
+        ({"role": "user", "content": [{"futureBlock": {"text": "Go."}}]}, "bedrock"),
         ({"role": "user", "content": [{"future": 1}, {"type": ["x"]}, "x", 7]}, None),
         ({"role": "assistant", "content": None, "tool_calls": [CALL]}, "openai-chat"),
         ({"role": "tool", "tool_call_id": "c1", "content": "x"}, "openai-chat"),
@@ -48,6 +49,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "code_run", "argume
         ({"previous_response_id": "resp_1"}, "openai-responses"),
         ({"role": "user", "parts": [{"text": "Go."}]}, "gemini"),
         ({"role": "model", "parts": []}, "gemini"),
+        ({"role": "model"}, "gemini"),
         ({"role": "function", "parts": [{"functionResponse": {"name": "f", "response": {}}}]}, "gemini"),
         ({"parts": [{"inline_data": {"data": b"x", "mime_type": "image/png"}}]}, "gemini"),
         ({"role": "assistant", "parts": [{"type": "text", "text": "Yes."}]}, None),
@@ -68,6 +70,8 @@ def test_native_calls_outweigh_tags():
     tagged = {"role": "assistant", "content": "<tool_use>{}</tool_use>"}
     assert detect([tagged, {"role": "assistant", "content": None, "tool_calls": [CALL]}]) == "openai-chat"
     assert detect([tagged, {"role": "assistant", "content": [USE]}]) == "anthropic"
+    untyped = {"role": "user", "content": [{"futureBlock": {"text": "Go."}}]}
+    assert detect([untyped, {"role": "assistant", "content": [USE]}]) == "anthropic"
 
 
 def test_detection_is_repeated_until_decisive_and_then_fixed():
