@@ -352,6 +352,16 @@ def test_10_quiet_and_apart(format: str, data: st.DataObject) -> None:
 
 @formats
 @given(data=st.data())
+def test_any_start_of_a_view_is_made_valid(format: str, data: st.DataObject) -> None:
+    """A caller who goes on from the view and then takes messages back may part calls from their results."""
+    session = ga.ContextSession(data.draw(configs()), format=format)
+    view = session.prepare(session.prepare(data.draw(histories(format))))
+    kept = data.draw(st.integers(0, len(view)))
+    assert faults(session.prepare(view[:kept]), format, alternate=alternates(session)) == []
+
+
+@formats
+@given(data=st.data())
 def test_operations_in_any_order(format: str, data: st.DataObject) -> None:
     """Rollbacks, changed messages, rebuilt dicts, views fed back, key_info, shrinks and reloads keep the promises."""
     rest = data.draw(histories(format))

@@ -26,12 +26,12 @@ MENDED: dict[Kind, str] = {
 def repair(state: State, turn: Turn) -> list[Edit]:
     """Propose what makes the rows that changed this turn valid, each by itself and with its neighbours."""
     start, stop = state.unrepaired
-    stop = min(stop, len(state.rows))
-    if start >= stop:
+    if start >= stop or not state.rows:
         return []
+    stop = min(stop, len(state.rows))
     edits: list[Edit] = []
-    if start > 0:  # what follows it may have changed
-        edits.extend(_unended(state, start - 1))
+    if (before := _ended_before(state, start)) is not None:
+        edits.extend(_unended(state, before))
     for index in range(start, stop):
         row = state.rows[index]
         if state.fmt.is_void(row):
@@ -135,6 +135,14 @@ def _wordless(state: State, index: int, row: Row) -> list[Edit]:
         return []
     _, block = state.fmt.speech(NO_WORDS, row.last)
     return [Insert(index, len(row.blocks), block, "repair", "a reply that ends in its reasoning")]
+
+
+def _ended_before(state: State, start: int) -> int | None:
+    """Return the row before ``start`` that ends a response of which the results, or what follows, may have changed."""
+    before = start - 1
+    while before >= 0 and state.rows[before].answers:
+        before -= 1
+    return before if before >= 0 else None
 
 
 def _unended(state: State, index: int) -> list[Edit]:

@@ -430,3 +430,18 @@ def test_no_list(messages):
     """The list itself is named."""
     with pytest.raises(InvalidMessages, match="`messages` must be a list of messages"):
         ContextSession().prepare(messages)
+
+
+# A view of which the end was taken back
+
+
+@pytest.mark.parametrize("back", [1, 2, 3, 4, 5])
+def test_what_is_left_of_a_view_is_made_valid(back):
+    """Three calls, one result and two placeholders: taking messages back may part the calls from their results."""
+    session = ContextSession(PLAIN, format="openai-chat")
+    view = session.prepare(session.prepare([ASK, asks("a", "b", "c"), tool("b")]))
+    assert [message.get("tool_call_id") for message in view[2:]] == ["b", "a", "c"]
+    assert view[3:] == [tool("a", NO_RESULT), tool("c", NO_RESULT)]
+    left = session.prepare(view[:-back])
+    assert faults(left, "openai-chat") == []
+    assert left == (view if back < 3 else view[:-back])
