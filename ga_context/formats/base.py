@@ -13,6 +13,7 @@ from ga_context.payload.charge import Charges
 from ga_context.payload.coding import sent_bytes
 from ga_context.payload.pixels import Size, pixels
 from ga_context.text.clean import encodable, is_encodable
+from ga_context.text.plain import plain
 from ga_context.text.size import json_chars, json_size, json_text
 from ga_context.text.window import Cut
 
@@ -74,6 +75,13 @@ class Format:
 
     # -- reading: from the caller's dict to blocks ----------------------------------------------------------------
 
+    def as_input(self, fields: Message) -> Message:
+        """Return the fields of an object of the SDK, a reply or a part of one, without what a request may not hold.
+
+        What is None was left out; it comes back where the request type demands the key.
+        """
+        return fields
+
     def read(self, index: int, raw: Message, ordinal: int) -> Incoming:
         """Read the raw message at ``index`` of the caller's list.
 
@@ -101,6 +109,7 @@ class Format:
 
     def speaks(self, raw: Any) -> bool:
         """Return whether a raw message is the model's."""
+        raw = plain(raw)
         try:
             return isinstance(raw, dict) and self._side(0, raw) == "assistant"
         except InvalidMessages:

@@ -21,9 +21,10 @@ RESULT = ("functionResponse", "function_response")
 INLINE = ("inlineData", "inline_data")
 FILE = ("fileData", "file_data")
 
+SIGNATURE = ("thoughtSignature", "thought_signature")
 URI = ("fileUri", "file_uri")
 
-HOLLOW = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
+HOLLOW = frozenset({"text", "thought", *SIGNATURE})
 """Keys with which alone a part says nothing: one kind of data must be set, and an empty text counts as unset."""
 
 OUTPUT = "output"
@@ -62,7 +63,7 @@ class Gemini(Format):
     def _part(self, index: int, i: int, item: Any, side: Side, ordinal: int) -> Block:
         if not isinstance(item, dict):
             raise InvalidMessages(f"must be a dict; got {type(item).__name__}", index, f"parts[{i}]")
-        sealed = bool(item.get("thoughtSignature") or item.get("thought_signature"))
+        sealed = any([item.get(key) for key in SIGNATURE])
         if key := _function_key(item):
             body = _checked(item, key, index, i, sealed)
             name = body["name"] if isinstance(body.get("name"), str) else ""
@@ -186,9 +187,9 @@ class Gemini(Format):
         return {"role": "user", "parts": []}, block
 
     def _chars(self, wire: Any, kind: Kind) -> int:
-        signature = wire.get("thought_signature")
-        if isinstance(signature, bytes | bytearray):
-            wire = {**wire, "thought_signature": base64_text(signature)}
+        for key in SIGNATURE:
+            if isinstance(wire.get(key), bytes | bytearray):
+                wire = {**wire, key: base64_text(wire[key])}
         return super()._chars(wire, kind)
 
     def _charged(self, wire: Any) -> list[Path]:

@@ -22,6 +22,9 @@ PAYLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
 REASONING = ("reasoning_content", "reasoning")
 """Keys under which compatible servers return unsigned reasoning text."""
 
+REPLY_KEYS = ("annotations", "parsed", "parsed_arguments")
+"""Keys of a reply that no request type has (openai-python): where it quotes from, and what the SDK made of its text."""
+
 CONTENT_LIKE = ("content", "tool_calls", "function_call", "refusal", "audio")
 """An assistant message must have one of these (spec 6)."""
 
@@ -39,6 +42,11 @@ class OpenAIChat(Format):
         "function": "user",
     }
     places = ("content", "tool_calls", "function_call", *REASONING)
+
+    def as_input(self, fields: Message) -> Message:
+        if "transcript" in fields and "expires_at" in fields:  # a sound of the model's, which a request names by its id
+            return {"id": fields["id"]}
+        return {key: value for key, value in fields.items() if key not in REPLY_KEYS}
 
     def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
         n = 0

@@ -78,6 +78,17 @@ PAYLOADS: dict[str, tuple[str, tuple[Path, ...]]] = {
 LINKS = ("file_url", "file_id")
 """Keys under which a file is not, only where it is."""
 
+REPLY_KEYS = ("created_by", "parsed", "parsed_arguments")
+"""Keys of an item in a reply that no request type has (openai-python)."""
+
+NULLS = {
+    "image_generation_call": ("result",),
+    "code_interpreter_call": ("code", "outputs"),
+    "double_click": ("keys",),
+    "function": ("parameters", "strict"),
+}
+"""Type -> the keys that a request must show, null where there is nothing (openai-python, its ``_param``)."""
+
 SERVER_HELD = ("previous_response_id", "conversation")
 
 
@@ -88,6 +99,13 @@ class OpenAIResponses(Format):
     sides = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
     flat = True
     drops_reasoning = False
+
+    def as_input(self, fields: Message) -> Message:
+        kind = fields.get("type")
+        given = {key: value for key, value in fields.items() if key not in REPLY_KEYS}
+        if kind == "custom_tool_call_output":
+            given.pop("status", None)
+        return {**given, **{key: None for key in NULLS.get(str(kind), ()) if key not in given}}
 
     def _side(self, index: int, raw: Message) -> Side:
         kind = raw.get("type")
