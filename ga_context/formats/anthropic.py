@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import BlockFormat, as_text, leaves, moved
+from ga_context.formats.base import BlockFormat, as_text, check_list, leaves, moved
 from ga_context.model import Block, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
 from ga_context.payload.pixels import Size
@@ -58,6 +58,7 @@ class Anthropic(BlockFormat):
                     raise _needed(item, key, index, i)
             return self.block("call", "content", item, ordinal, i, id=item["id"], tools=(item["name"],))
         if kind == "tool_result":
+            check_list(item.get("content"), index, f"content[{i}].content")
             call_id = _text_or_none(item.get("tool_use_id")) if side == "user" else None
             return self.block("result", "content", item, ordinal, i, id=call_id)
         if kind in REASONING:

@@ -515,6 +515,12 @@ def parsed(arguments: Any) -> Any:
     return data if "\\u" not in arguments or is_encodable(data) else encodable(data)
 
 
+def check_list(value: Any, index: int, key: str) -> None:
+    """Refuse a tuple where a result's items stand, as JSON has lists; `reading` makes one of it."""
+    if isinstance(value, tuple):
+        raise InvalidMessages("must be a list; got tuple", index, key)
+
+
 def as_text(content: Any) -> Any:
     """Return the content of a result: a text or a list of items as it is, anything else as the text of its JSON."""
     if isinstance(content, str) or (isinstance(content, list) and all([isinstance(item, dict) for item in content])):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, as_text, leaves, parsed
+from ga_context.formats.base import Format, as_text, check_list, leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
@@ -56,6 +56,7 @@ class OpenAIChat(Format):
                 n += 1
         content = raw.get("content")
         if side == "tool":
+            check_list(content, index, "content")
             call_id = raw["tool_call_id"] if isinstance(raw.get("tool_call_id"), str) else None
             tools = (raw["name"],) if isinstance(raw.get("name"), str) else ()
             yield self.block("result", "content", content, ordinal, n, bare=True, id=call_id, tools=tools)

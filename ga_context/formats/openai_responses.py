@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, leaves, parsed
+from ga_context.formats.base import Format, check_list, leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
@@ -138,6 +138,7 @@ class OpenAIResponses(Format):
     def _item(self, index: int, raw: Message, side: Side, ordinal: int) -> Block:
         kind = raw.get("type")
         if side == "tool":
+            check_list(raw.get("output"), index, "output")
             call_id = raw.get(_id_key(raw))
             call_id = call_id if isinstance(call_id, str) else None
             return self.block("result", ITEM, raw, ordinal, 0, bare=True, id=call_id)
