@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ga_context.errors import InvalidMessages
@@ -98,7 +98,12 @@ class Format:
         except (InvalidMessages, UnicodeEncodeError):
             raise
         except (TypeError, ValueError) as error:
-            raise InvalidMessages(f"cannot be written as JSON ({error}); convert it to plain data", index) from error
+            key = next(
+                (key for write in (json_text, json_size) for key, value in _members(raw) if _fails(write, value)), None
+            )
+            raise InvalidMessages(
+                f"cannot be written as JSON ({error}); convert it to plain data", index, key
+            ) from error
 
     def _side(self, index: int, raw: Message) -> Side:
         role = raw.get("role")
@@ -348,7 +353,7 @@ class Format:
                 out[block.place] = [wire]
             filled.add(block.place)
         for place in self.places:
-            if place not in filled and head.get(place):
+            if place not in filled and head.get(place) and self._is_read(head, place):
                 self._emptied(out, place)
         return out
 
@@ -357,6 +362,10 @@ class Format:
         if isinstance(wire, int):
             return before * 10
         return (self.glue or "").join([text for text in (before, wire) if text])
+
+    def _is_read(self, head: Message, place: str) -> bool:
+        """Return whether what a message holds under a place becomes blocks; else it passes through like other keys."""
+        return True
 
     def _emptied(self, out: Message, place: str) -> None:
         """Leave a legal message when the last block under ``place`` is gone."""
@@ -519,6 +528,24 @@ def check_list(value: Any, index: int, key: str) -> None:
     """Refuse a tuple where a result's items stand, as JSON has lists; `reading` makes one of it."""
     if isinstance(value, tuple):
         raise InvalidMessages("must be a list; got tuple", index, key)
+
+
+def _members(raw: Message) -> Iterator[tuple[str, Any]]:
+    """Yield what stands in a message under each key, item by item, with a name for its place."""
+    for key, value in raw.items():
+        if isinstance(value, list):
+            yield from [(f"{key}[{i}]", item) for i, item in enumerate(value)]
+        yield str(key), {key: value}
+
+
+def _fails(write: Callable[[object], object], value: Any) -> bool:
+    try:
+        write(value)
+    except UnicodeEncodeError:
+        return False
+    except (TypeError, ValueError):
+        return True
+    return False
 
 
 def as_text(content: Any) -> Any:

@@ -25,6 +25,9 @@ REASONING = ("reasoning_content", "reasoning")
 REPLY_KEYS = ("annotations", "parsed", "parsed_arguments")
 """Keys of a reply that no request type has (openai-python): where it quotes from, and what the SDK made of its text."""
 
+READ_AS = {"tool_calls": list, "function_call": dict, **dict.fromkeys(REASONING, str)}
+"""Key of an assistant message -> of which type its value is read."""
+
 CONTENT_LIKE = ("content", "tool_calls", "function_call", "refusal", "audio")
 """An assistant message must have one of these (spec 6)."""
 
@@ -127,8 +130,8 @@ class OpenAIChat(Format):
 
     def beside_text(self, block: Block) -> list[str]:
         items = block.base if isinstance(block.base, list) else []
-        kinds = [item.get("type") for item in items if isinstance(item, dict) and not _is_text(item)]
-        return [PAYLOADS[kind][0] if kind in PAYLOADS else str(kind) for kind in kinds]
+        kinds = [str(item.get("type")) for item in items if isinstance(item, dict) and not _is_text(item)]
+        return [PAYLOADS[kind][0] if kind in PAYLOADS else kind for kind in kinds]
 
     def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
         base = block.base
@@ -192,6 +195,9 @@ class OpenAIChat(Format):
         if "tool_call_id" in out and blocks and blocks[0].id not in (None, out["tool_call_id"]):
             out["tool_call_id"] = blocks[0].id
         return out
+
+    def _is_read(self, head: Message, place: str) -> bool:
+        return place == "content" or (head["role"] == "assistant" and isinstance(head[place], READ_AS[place]))
 
     def _emptied(self, out: Message, place: str) -> None:
         if place == "content":
@@ -257,7 +263,7 @@ def _is_text(item: Any) -> bool:
 
 def _payload_path(item: Any) -> tuple[str, ...]:
     """Return where the base64, URL or id of an image, audio or file stands, or ``()``."""
-    if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
+    if not isinstance(item, dict) or not isinstance(item.get("type"), str) or item["type"] not in PAYLOADS:
         return ()
     body = item.get(item["type"])
     if not isinstance(body, dict):

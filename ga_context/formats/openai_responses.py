@@ -374,7 +374,7 @@ def _put_all(data: Any, texts: Mapping[Path, str]) -> Any:
 
 def _payload_path(item: Any) -> Path:
     """Return where the base64, URL or id of an image, audio or file stands, or ``()``."""
-    if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
+    if not isinstance(item, dict) or not isinstance(item.get("type"), str) or item["type"] not in PAYLOADS:
         return ()
     held = [(path, _at(item, path)) for path in PAYLOADS[item["type"]][1]]
     return next((path for path, data in held if isinstance(data, str) and data and data.isascii()), ())
