@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import BlockFormat, as_text, check_list, leaves, moved
+from ga_context.formats.base import BlockFormat, as_text, check_list, long_leaves, moved
 from ga_context.model import Block, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
 from ga_context.payload.pixels import Size
@@ -73,7 +73,7 @@ class Anthropic(BlockFormat):
         if isinstance(base, str):
             return [((), base)]
         if block.kind == "call":
-            return list(leaves(base.get("input")))
+            return long_leaves(base.get("input"))
         if block.kind == "result":
             text = _result_text(base.get("content"))
             return [*([] if text is None else [((), text)]), *_inner_texts(base.get("content"))]

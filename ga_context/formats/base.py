@@ -15,7 +15,7 @@ from ga_context.payload.pixels import Size, pixels
 from ga_context.text.clean import encodable, is_encodable
 from ga_context.text.plain import plain
 from ga_context.text.size import json_chars, json_size, json_text
-from ga_context.text.window import Cut
+from ga_context.text.window import LEAST_LIMIT, Cut
 
 CHARGED = frozenset({"result", "payload", "other"})
 """Kinds of blocks that may hold payloads."""
@@ -563,16 +563,36 @@ DEPTH_LIMIT = 200
 """Strings nested deeper than this are left alone (the limit of spec 4.1 for structure)."""
 
 
-def leaves(value: Any) -> Iterator[tuple[Path, str]]:
-    """Yield the strings in JSON data with their paths, in order, without recursion, down to ``DEPTH_LIMIT``."""
-    stack: list[tuple[Path, Any]] = [((), value)]
+def leaves(value: Any, longer_than: int = -1) -> Iterator[tuple[Path, str]]:
+    """Yield the strings in JSON data with their paths, in order, without recursion, down to ``DEPTH_LIMIT``.
+
+    What is not asked for makes no path: data may be millions of numbers and short strings.
+    """
+    if isinstance(value, str):
+        if len(value) > longer_than:
+            yield (), value
+        return
+    path: list[str | int] = []
+    stack = [_children(value)]
     while stack:
-        path, item = stack.pop()
-        if isinstance(item, str):
-            yield path, item
-        elif len(path) >= DEPTH_LIMIT:
-            continue
-        elif isinstance(item, dict):
-            stack.extend([((*path, key), child) for key, child in reversed(list(item.items()))])
-        elif isinstance(item, list):
-            stack.extend([((*path, i), item[i]) for i in range(len(item) - 1, -1, -1)])
+        for key, child in stack[-1]:
+            if isinstance(child, str):
+                if len(child) > longer_than:
+                    yield (*path, key), child
+            elif isinstance(child, dict | list) and len(path) + 1 < DEPTH_LIMIT:
+                path.append(key)
+                stack.append(_children(child))
+                break
+        else:
+            stack.pop()
+            if path:
+                path.pop()
+
+
+def long_leaves(value: Any) -> list[tuple[Path, str]]:
+    """Return the strings in the input of a call that some cut may shorten."""
+    return list(leaves(value, LEAST_LIMIT))
+
+
+def _children(value: Any) -> Iterator[tuple[Any, Any]]:
+    return iter(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())

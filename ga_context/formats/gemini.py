@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, leaves, parsed
+from ga_context.formats.base import Format, long_leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Side, put
 from ga_context.payload.charge import gemini_tokens
 from ga_context.payload.pixels import Size
@@ -103,7 +103,7 @@ class Gemini(Format):
     def texts(self, block: Block) -> list[tuple[Path, str]]:
         base = block.base
         if block.kind == "call":
-            return list(leaves(_body(base).get("args")))
+            return long_leaves(_body(base).get("args"))
         if block.kind == "result":
             return _response_texts(_response(_body(base)))
         return [((), base["text"])] if isinstance(base.get("text"), str) else []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, as_text, check_list, leaves, parsed
+from ga_context.formats.base import Format, as_text, check_list, long_leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
@@ -109,7 +109,7 @@ class OpenAIChat(Format):
             return [((), base)]
         if block.kind == "call":
             given = _arguments(base)
-            return [((), given)] if base.get("type") == "custom" else list(leaves(parsed(given)))
+            return [((), given)] if base.get("type") == "custom" else long_leaves(parsed(given))
         if block.kind == "result":
             if isinstance(content := as_text(base), str):
                 return [((), content)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, check_list, leaves, parsed
+from ga_context.formats.base import Format, check_list, long_leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
@@ -171,7 +171,7 @@ class OpenAIResponses(Format):
         if block.kind == "call":
             given = base.get(ARGUMENTS.get(base["type"], ""))
             if base["type"] == "function_call":
-                return list(leaves(parsed(given)))
+                return long_leaves(parsed(given))
             return [((), given)] if isinstance(given, str) else []
         if block.kind == "result":
             return _output_texts(base.get("output"))
