@@ -12,6 +12,7 @@ from ga_context.html import PrunedHTML, prune_html
 from ga_context.model import Message
 from ga_context.report import Action, Report
 from ga_context.session import UNDECIDED, ContextSession
+from ga_context.text.plain import plain
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,6 @@ logging.getLogger("ga_context").addHandler(logging.NullHandler())
 
 def size(messages: Sequence[Message], config: ContextConfig | None = None) -> int:
     """Return C_H of a list in characters: each message as JSON, image, document and audio payloads at their charge."""
-    name = formats.detect(messages) or UNDECIDED
+    name = formats.detect(plain(messages)) or UNDECIDED
     fmt = formats.make(name, (config or ContextConfig()).charges)
     return sum([reading.size(fmt, message, index) for index, message in enumerate(messages)])

@@ -24,6 +24,7 @@ from ga_context.errors import ConfigError
 from ga_context.model import Block, Call, Kind, Line, Message, Path, Row, Side
 from ga_context.reading import read, read_all
 from ga_context.state import Snapshot, State
+from ga_context.text.plain import plain
 from ga_context.text.size import base64_text, json_text
 from ga_context.text.window import Cut, Piece
 
@@ -224,7 +225,7 @@ def _rebuild(state: State, saved: SavedSession, raws: list[Any]) -> None:
 
 def digest(message: Any) -> str:
     """Return the digest of a message as JSON."""
-    return sha256(json_text(message).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return sha256(json_text(plain(message)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _text(saved: SavedSession) -> str:
@@ -275,7 +276,7 @@ def _hidden(state: State) -> dict[int, Message]:
     """Return the raw messages that are in the view, but not as they came."""
     whole = {row.ordinal for row in state.rows if _is_whole(state, row)}
     shown = {block.ordinal for row in state.rows for block in row.blocks if not block.ours}
-    return {ordinal: state.raw[ordinal] for ordinal in sorted(shown - whole)}
+    return {ordinal: plain(state.raw[ordinal], state.fmt.as_input) for ordinal in sorted(shown - whole)}
 
 
 def _is_whole(state: State, row: Row) -> bool:

@@ -11,6 +11,7 @@ from ga_context.formats.base import Format
 from ga_context.model import Incoming, Message
 from ga_context.report import Action
 from ga_context.text.clean import dicts, encodable, is_encodable
+from ga_context.text.plain import plain
 from ga_context.text.size import json_text
 
 
@@ -40,12 +41,28 @@ def read_all(
     return incoming, actions
 
 
-def read(fmt: Format, archive: MemoryArchive, raw: Message, index: int, ordinal: int) -> tuple[Incoming, Action | None]:
-    """Read one message; where it cannot be encoded, a copy that can, without the signed blocks that would change."""
+def read(fmt: Format, archive: MemoryArchive, raw: Any, index: int, ordinal: int) -> tuple[Incoming, Action | None]:
+    """Read one message; where it cannot be encoded, a copy that can, without the signed blocks that would change.
+
+    An object of an SDK, or a message that holds some, is read as the dict that the API takes back. It is looked for
+    only in what cannot be read as it is, so that plain messages cost nothing.
+    """
     try:
         return fmt.read(index, raw, ordinal), None
     except UnicodeEncodeError:
-        clean = _cleaned(fmt, raw, index, ordinal)
+        return _encodable(fmt, archive, raw, index, ordinal)
+    except InvalidMessages:
+        given = plain(raw, fmt.as_input)
+        if given is raw:
+            raise
+    message, action = read(fmt, archive, given, index, ordinal)
+    return message._replace(given=raw, given_chars=message.chars_given), action
+
+
+def _encodable(
+    fmt: Format, archive: MemoryArchive, raw: Message, index: int, ordinal: int
+) -> tuple[Incoming, Action | None]:
+    clean = _cleaned(fmt, raw, index, ordinal)
     reason = "what cannot be encoded was replaced"
     ref = archive.put(json_text(raw))
     return clean, Action("repair", reason, ordinal, chars_before=clean.given_chars, chars_after=clean.size, ref=ref)

@@ -14,8 +14,10 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from ga_context.edits import Turn
+from ga_context.errors import ConfigError
 from ga_context.model import Incoming
 from ga_context.state import State
+from ga_context.text.plain import plain
 from ga_context.text.size import json_text
 
 
@@ -40,10 +42,17 @@ def measured(system: Any, tools: Any, known: Beside, state: State) -> Beside:
     same = system is known.system and tools is known.tools
     if same and (tools is None or isinstance(tools, str) or not state.fmt.tagged):
         return known
-    texts = ["" if part is None else json_text(part) for part in (system, tools)]
+    texts = [_text(name, part) for name, part in (("system", system), ("tools", tools))]
     chars = len(tools) if isinstance(tools, str) else len(texts[1])
     digest = sha256(texts[1].encode("utf-8", "surrogatepass")).hexdigest()[:16] if texts[1] else ""
     return Beside(system, tools, sum(map(len, texts)), chars, digest)
+
+
+def _text(name: str, part: Any) -> str:
+    try:
+        return "" if part is None else json_text(plain(part))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"`{name}` cannot be written as JSON ({error}); pass what is sent, as plain data") from error
 
 
 def decide(state: State, turn: Turn, incoming: Sequence[Incoming], beside: Beside) -> None:
@@ -74,7 +83,7 @@ def shown(state: State, beside: Beside) -> Any:
     """Return the definitions as they were handed over, or the line that stands in for them, where that is shorter."""
     if beside.tools is None or not state.fmt.tagged or state.marks.schema_turn == 1 + state.marks.responses:
         return beside.tools
-    line = state.fmt.reminder(beside.tools)
+    line = state.fmt.reminder(plain(beside.tools))
     return line if len(line) < beside.tools_chars else beside.tools
 
 
@@ -85,4 +94,5 @@ def _sent_first(state: State, first_new: int) -> int:
 
 def _holds_malformed(state: State, incoming: Sequence[Incoming], tools: Any) -> bool:
     said = [block for message in incoming if message.side == "assistant" for block in message.blocks]
+    tools = plain(tools) if said else tools
     return tools is not None and any([state.fmt.is_malformed(block, tools) for block in said])

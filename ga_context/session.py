@@ -20,6 +20,7 @@ from ga_context.report import Report
 from ga_context.stages.truncate import cut_output
 from ga_context.state import State
 from ga_context.text.clean import encodable
+from ga_context.text.plain import plain
 from ga_context.text.size import json_text
 
 UNDECIDED = "openai-chat"
@@ -211,7 +212,7 @@ class ContextSession:
     def _decided(self, messages: list[Message]) -> State:
         """Return the state in the format that the list shows by now; a format just found reads everything again."""
         state = self._state
-        if state.decided or (name := formats.detect(messages[len(state.raw) :])) is None:
+        if state.decided or (name := formats.detect(plain(messages[len(state.raw) :]))) is None:
             return state
         if name == state.fmt.name:
             state.decided = True
@@ -225,7 +226,7 @@ class ContextSession:
         if self._handed is None:
             return
         for index, message in enumerate(messages):
-            text = json_text(message)
+            text = json_text(plain(message))
             known = self._handed.setdefault(id(message), (message, text))
             if known[0] is message and known[1] != text:
                 raise InvalidMessages("was changed in place after it was handed over; append a new dict instead", index)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import ConfigError
-from ga_context.formats.anthropic import Anthropic
+from ga_context.formats.anthropic import Anthropic, is_reply
 from ga_context.formats.base import Format
 from ga_context.formats.bedrock import KEYS as BEDROCK_KEYS
 from ga_context.formats.bedrock import Bedrock
@@ -60,7 +60,7 @@ def detect(messages: Sequence[Any]) -> str | None:
             return "openai-responses"
         if str(message.get("role")) in OPENAI_CHAT_ROLES or any(message.get(key) for key in OPENAI_CHAT_KEYS):
             return "openai-chat"
-        if any(map(_is_anthropic, kinds)):
+        if any(map(_is_anthropic, kinds)) or is_reply(message):
             return "anthropic"
         if kinds & OPENAI_CHAT_PARTS:
             return "openai-chat"

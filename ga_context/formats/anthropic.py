@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import BlockFormat, as_text, leaves, moved
+from ga_context.formats.base import BlockFormat, as_text, check_list, long_leaves, moved
 from ga_context.model import Block, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
 from ga_context.payload.pixels import Size
@@ -21,11 +21,28 @@ MARKER = "cache_control"
 
 REASONING = ("thinking", "redacted_thinking")
 
+REPLY: dict[str, type] = {"id": str, "model": str, "usage": dict}
+"""What a message has, beside its type, that the API sent; a request takes role and content of it alone."""
+
+UNNAMED = {
+    **dict.fromkeys(("char_location", "page_location", "content_block_location"), "document_title"),
+    **dict.fromkeys(("web_search_result_location", "search_result_location"), "title"),
+}
+"""Citation type -> the key that a request must show, None where there is none (anthropic-python, its ``_param``)."""
+
 
 class Anthropic(BlockFormat):
     """The Messages API (spec 6, row anthropic)."""
 
     name = "anthropic"
+
+    def as_input(self, fields: Message) -> Message:
+        kind = fields.get("type")
+        if kind == "message":
+            return {key: fields[key] for key in ("role", "content") if key in fields}
+        if kind not in UNNAMED:
+            return fields
+        return {UNNAMED[kind]: None, **{key: value for key, value in fields.items() if key != "file_id"}}
 
     def _item(self, index: int, i: int, item: Any, side: Side, ordinal: int) -> Block:
         kind = item.get("type") if isinstance(item, dict) else None
@@ -41,6 +58,7 @@ class Anthropic(BlockFormat):
                     raise _needed(item, key, index, i)
             return self.block("call", "content", item, ordinal, i, id=item["id"], tools=(item["name"],))
         if kind == "tool_result":
+            check_list(item.get("content"), index, f"content[{i}].content")
             call_id = _text_or_none(item.get("tool_use_id")) if side == "user" else None
             return self.block("result", "content", item, ordinal, i, id=call_id)
         if kind in REASONING:
@@ -55,7 +73,7 @@ class Anthropic(BlockFormat):
         if isinstance(base, str):
             return [((), base)]
         if block.kind == "call":
-            return list(leaves(base.get("input")))
+            return long_leaves(base.get("input"))
         if block.kind == "result":
             text = _result_text(base.get("content"))
             return [*([] if text is None else [((), text)]), *_inner_texts(base.get("content"))]
@@ -148,6 +166,11 @@ class Anthropic(BlockFormat):
         if not isinstance(items, list):
             return []
         return [("content", i, *_payload_path(item)) for i, item in enumerate(items) if _payload_path(item)]
+
+
+def is_reply(message: Any) -> bool:
+    """Return whether a message is, key by key, what the API sent."""
+    return message.get("type") == "message" and all(isinstance(message.get(key), REPLY[key]) for key in REPLY)
 
 
 def _inner_items(base: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ga_context.errors import InvalidMessages
@@ -13,8 +13,9 @@ from ga_context.payload.charge import Charges
 from ga_context.payload.coding import sent_bytes
 from ga_context.payload.pixels import Size, pixels
 from ga_context.text.clean import encodable, is_encodable
+from ga_context.text.plain import plain
 from ga_context.text.size import json_chars, json_size, json_text
-from ga_context.text.window import Cut
+from ga_context.text.window import LEAST_LIMIT, Cut
 
 CHARGED = frozenset({"result", "payload", "other"})
 """Kinds of blocks that may hold payloads."""
@@ -74,6 +75,13 @@ class Format:
 
     # -- reading: from the caller's dict to blocks ----------------------------------------------------------------
 
+    def as_input(self, fields: Message) -> Message:
+        """Return the fields of an object of the SDK, a reply or a part of one, without what a request may not hold.
+
+        What is None was left out; it comes back where the request type demands the key.
+        """
+        return fields
+
     def read(self, index: int, raw: Message, ordinal: int) -> Incoming:
         """Read the raw message at ``index`` of the caller's list.
 
@@ -90,7 +98,12 @@ class Format:
         except (InvalidMessages, UnicodeEncodeError):
             raise
         except (TypeError, ValueError) as error:
-            raise InvalidMessages(f"cannot be written as JSON ({error}); convert it to plain data", index) from error
+            key = next(
+                (key for write in (json_text, json_size) for key, value in _members(raw) if _fails(write, value)), None
+            )
+            raise InvalidMessages(
+                f"cannot be written as JSON ({error}); convert it to plain data", index, key
+            ) from error
 
     def _side(self, index: int, raw: Message) -> Side:
         role = raw.get("role")
@@ -101,6 +114,7 @@ class Format:
 
     def speaks(self, raw: Any) -> bool:
         """Return whether a raw message is the model's."""
+        raw = plain(raw)
         try:
             return isinstance(raw, dict) and self._side(0, raw) == "assistant"
         except InvalidMessages:
@@ -339,7 +353,7 @@ class Format:
                 out[block.place] = [wire]
             filled.add(block.place)
         for place in self.places:
-            if place not in filled and head.get(place):
+            if place not in filled and head.get(place) and self._is_read(head, place):
                 self._emptied(out, place)
         return out
 
@@ -348,6 +362,10 @@ class Format:
         if isinstance(wire, int):
             return before * 10
         return (self.glue or "").join([text for text in (before, wire) if text])
+
+    def _is_read(self, head: Message, place: str) -> bool:
+        """Return whether what a message holds under a place becomes blocks; else it passes through like other keys."""
+        return True
 
     def _emptied(self, out: Message, place: str) -> None:
         """Leave a legal message when the last block under ``place`` is gone."""
@@ -506,6 +524,30 @@ def parsed(arguments: Any) -> Any:
     return data if "\\u" not in arguments or is_encodable(data) else encodable(data)
 
 
+def check_list(value: Any, index: int, key: str) -> None:
+    """Refuse a tuple where a result's items stand, as JSON has lists; `reading` makes one of it."""
+    if isinstance(value, tuple):
+        raise InvalidMessages("must be a list; got tuple", index, key)
+
+
+def _members(raw: Message) -> Iterator[tuple[str, Any]]:
+    """Yield what stands in a message under each key, item by item, with a name for its place."""
+    for key, value in raw.items():
+        if isinstance(value, list):
+            yield from [(f"{key}[{i}]", item) for i, item in enumerate(value)]
+        yield str(key), {key: value}
+
+
+def _fails(write: Callable[[object], object], value: Any) -> bool:
+    try:
+        write(value)
+    except UnicodeEncodeError:
+        return False
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
 def as_text(content: Any) -> Any:
     """Return the content of a result: a text or a list of items as it is, anything else as the text of its JSON."""
     if isinstance(content, str) or (isinstance(content, list) and all([isinstance(item, dict) for item in content])):
@@ -521,16 +563,36 @@ DEPTH_LIMIT = 200
 """Strings nested deeper than this are left alone (the limit of spec 4.1 for structure)."""
 
 
-def leaves(value: Any) -> Iterator[tuple[Path, str]]:
-    """Yield the strings in JSON data with their paths, in order, without recursion, down to ``DEPTH_LIMIT``."""
-    stack: list[tuple[Path, Any]] = [((), value)]
+def leaves(value: Any, longer_than: int = -1) -> Iterator[tuple[Path, str]]:
+    """Yield the strings in JSON data with their paths, in order, without recursion, down to ``DEPTH_LIMIT``.
+
+    What is not asked for makes no path: data may be millions of numbers and short strings.
+    """
+    if isinstance(value, str):
+        if len(value) > longer_than:
+            yield (), value
+        return
+    path: list[str | int] = []
+    stack = [_children(value)]
     while stack:
-        path, item = stack.pop()
-        if isinstance(item, str):
-            yield path, item
-        elif len(path) >= DEPTH_LIMIT:
-            continue
-        elif isinstance(item, dict):
-            stack.extend([((*path, key), child) for key, child in reversed(list(item.items()))])
-        elif isinstance(item, list):
-            stack.extend([((*path, i), item[i]) for i in range(len(item) - 1, -1, -1)])
+        for key, child in stack[-1]:
+            if isinstance(child, str):
+                if len(child) > longer_than:
+                    yield (*path, key), child
+            elif isinstance(child, dict | list) and len(path) + 1 < DEPTH_LIMIT:
+                path.append(key)
+                stack.append(_children(child))
+                break
+        else:
+            stack.pop()
+            if path:
+                path.pop()
+
+
+def long_leaves(value: Any) -> list[tuple[Path, str]]:
+    """Return the strings in the input of a call that some cut may shorten."""
+    return list(leaves(value, LEAST_LIMIT))
+
+
+def _children(value: Any) -> Iterator[tuple[Any, Any]]:
+    return iter(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import BlockFormat, leaves, moved
+from ga_context.formats.base import BlockFormat, leaves, long_leaves, moved
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
 from ga_context.payload.pixels import Size
@@ -73,7 +73,7 @@ class Bedrock(BlockFormat):
         if isinstance(base, str):
             return [((), base)]
         if block.kind == "call":
-            return [(("toolUse", "input", *path), text) for path, text in leaves(base["toolUse"].get("input"))]
+            return [(("toolUse", "input", *path), text) for path, text in long_leaves(base["toolUse"].get("input"))]
         if block.kind == "result":
             return list(_result_texts(_content(base)))
         return [((), base["text"])] if "text" in base else []

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, leaves, parsed
+from ga_context.formats.base import Format, long_leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Side, put
 from ga_context.payload.charge import gemini_tokens
 from ga_context.payload.pixels import Size
@@ -21,9 +21,10 @@ RESULT = ("functionResponse", "function_response")
 INLINE = ("inlineData", "inline_data")
 FILE = ("fileData", "file_data")
 
+SIGNATURE = ("thoughtSignature", "thought_signature")
 URI = ("fileUri", "file_uri")
 
-HOLLOW = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
+HOLLOW = frozenset({"text", "thought", *SIGNATURE})
 """Keys with which alone a part says nothing: one kind of data must be set, and an empty text counts as unset."""
 
 OUTPUT = "output"
@@ -62,7 +63,7 @@ class Gemini(Format):
     def _part(self, index: int, i: int, item: Any, side: Side, ordinal: int) -> Block:
         if not isinstance(item, dict):
             raise InvalidMessages(f"must be a dict; got {type(item).__name__}", index, f"parts[{i}]")
-        sealed = bool(item.get("thoughtSignature") or item.get("thought_signature"))
+        sealed = any([item.get(key) for key in SIGNATURE])
         if key := _function_key(item):
             body = _checked(item, key, index, i, sealed)
             name = body["name"] if isinstance(body.get("name"), str) else ""
@@ -102,7 +103,7 @@ class Gemini(Format):
     def texts(self, block: Block) -> list[tuple[Path, str]]:
         base = block.base
         if block.kind == "call":
-            return list(leaves(_body(base).get("args")))
+            return long_leaves(_body(base).get("args"))
         if block.kind == "result":
             return _response_texts(_response(_body(base)))
         return [((), base["text"])] if isinstance(base.get("text"), str) else []
@@ -186,9 +187,9 @@ class Gemini(Format):
         return {"role": "user", "parts": []}, block
 
     def _chars(self, wire: Any, kind: Kind) -> int:
-        signature = wire.get("thought_signature")
-        if isinstance(signature, bytes | bytearray):
-            wire = {**wire, "thought_signature": base64_text(signature)}
+        for key in SIGNATURE:
+            if isinstance(wire.get(key), bytes | bytearray):
+                wire = {**wire, key: base64_text(wire[key])}
         return super()._chars(wire, kind)
 
     def _charged(self, wire: Any) -> list[Path]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, as_text, leaves, parsed
+from ga_context.formats.base import Format, as_text, check_list, long_leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
@@ -21,6 +21,12 @@ PAYLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 REASONING = ("reasoning_content", "reasoning")
 """Keys under which compatible servers return unsigned reasoning text."""
+
+REPLY_KEYS = ("annotations", "parsed", "parsed_arguments")
+"""Keys of a reply that no request type has (openai-python): where it quotes from, and what the SDK made of its text."""
+
+READ_AS = {"tool_calls": list, "function_call": dict, **dict.fromkeys(REASONING, str)}
+"""Key of an assistant message -> of which type its value is read."""
 
 CONTENT_LIKE = ("content", "tool_calls", "function_call", "refusal", "audio")
 """An assistant message must have one of these (spec 6)."""
@@ -40,6 +46,11 @@ class OpenAIChat(Format):
     }
     places = ("content", "tool_calls", "function_call", *REASONING)
 
+    def as_input(self, fields: Message) -> Message:
+        if "transcript" in fields and "expires_at" in fields:  # a sound of the model's, which a request names by its id
+            return {"id": fields["id"]}
+        return {key: value for key, value in fields.items() if key not in REPLY_KEYS}
+
     def _blocks(self, index: int, raw: Message, side: Side, ordinal: int) -> Iterator[Block]:
         n = 0
         for key in REASONING if side == "assistant" else ():
@@ -48,6 +59,7 @@ class OpenAIChat(Format):
                 n += 1
         content = raw.get("content")
         if side == "tool":
+            check_list(content, index, "content")
             call_id = raw["tool_call_id"] if isinstance(raw.get("tool_call_id"), str) else None
             tools = (raw["name"],) if isinstance(raw.get("name"), str) else ()
             yield self.block("result", "content", content, ordinal, n, bare=True, id=call_id, tools=tools)
@@ -97,7 +109,7 @@ class OpenAIChat(Format):
             return [((), base)]
         if block.kind == "call":
             given = _arguments(base)
-            return [((), given)] if base.get("type") == "custom" else list(leaves(parsed(given)))
+            return [((), given)] if base.get("type") == "custom" else long_leaves(parsed(given))
         if block.kind == "result":
             if isinstance(content := as_text(base), str):
                 return [((), content)]
@@ -118,8 +130,8 @@ class OpenAIChat(Format):
 
     def beside_text(self, block: Block) -> list[str]:
         items = block.base if isinstance(block.base, list) else []
-        kinds = [item.get("type") for item in items if isinstance(item, dict) and not _is_text(item)]
-        return [PAYLOADS[kind][0] if kind in PAYLOADS else str(kind) for kind in kinds]
+        kinds = [str(item.get("type")) for item in items if isinstance(item, dict) and not _is_text(item)]
+        return [PAYLOADS[kind][0] if kind in PAYLOADS else kind for kind in kinds]
 
     def _write(self, block: Block, texts: Mapping[Path, str]) -> Any:
         base = block.base
@@ -183,6 +195,9 @@ class OpenAIChat(Format):
         if "tool_call_id" in out and blocks and blocks[0].id not in (None, out["tool_call_id"]):
             out["tool_call_id"] = blocks[0].id
         return out
+
+    def _is_read(self, head: Message, place: str) -> bool:
+        return place == "content" or (head["role"] == "assistant" and isinstance(head[place], READ_AS[place]))
 
     def _emptied(self, out: Message, place: str) -> None:
         if place == "content":
@@ -248,7 +263,7 @@ def _is_text(item: Any) -> bool:
 
 def _payload_path(item: Any) -> tuple[str, ...]:
     """Return where the base64, URL or id of an image, audio or file stands, or ``()``."""
-    if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
+    if not isinstance(item, dict) or not isinstance(item.get("type"), str) or item["type"] not in PAYLOADS:
         return ()
     body = item.get(item["type"])
     if not isinstance(body, dict):

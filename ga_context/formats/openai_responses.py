@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, leaves, parsed
+from ga_context.formats.base import Format, check_list, long_leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
@@ -78,6 +78,17 @@ PAYLOADS: dict[str, tuple[str, tuple[Path, ...]]] = {
 LINKS = ("file_url", "file_id")
 """Keys under which a file is not, only where it is."""
 
+REPLY_KEYS = ("created_by", "parsed", "parsed_arguments")
+"""Keys of an item in a reply that no request type has (openai-python)."""
+
+NULLS = {
+    "image_generation_call": ("result",),
+    "code_interpreter_call": ("code", "outputs"),
+    "double_click": ("keys",),
+    "function": ("parameters", "strict"),
+}
+"""Type -> the keys that a request must show, null where there is nothing (openai-python, its ``_param``)."""
+
 SERVER_HELD = ("previous_response_id", "conversation")
 
 
@@ -88,6 +99,13 @@ class OpenAIResponses(Format):
     sides = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
     flat = True
     drops_reasoning = False
+
+    def as_input(self, fields: Message) -> Message:
+        kind = fields.get("type")
+        given = {key: value for key, value in fields.items() if key not in REPLY_KEYS}
+        if kind == "custom_tool_call_output":
+            given.pop("status", None)
+        return {**given, **{key: None for key in NULLS.get(str(kind), ()) if key not in given}}
 
     def _side(self, index: int, raw: Message) -> Side:
         kind = raw.get("type")
@@ -120,6 +138,7 @@ class OpenAIResponses(Format):
     def _item(self, index: int, raw: Message, side: Side, ordinal: int) -> Block:
         kind = raw.get("type")
         if side == "tool":
+            check_list(raw.get("output"), index, "output")
             call_id = raw.get(_id_key(raw))
             call_id = call_id if isinstance(call_id, str) else None
             return self.block("result", ITEM, raw, ordinal, 0, bare=True, id=call_id)
@@ -152,7 +171,7 @@ class OpenAIResponses(Format):
         if block.kind == "call":
             given = base.get(ARGUMENTS.get(base["type"], ""))
             if base["type"] == "function_call":
-                return list(leaves(parsed(given)))
+                return long_leaves(parsed(given))
             return [((), given)] if isinstance(given, str) else []
         if block.kind == "result":
             return _output_texts(base.get("output"))
@@ -355,7 +374,7 @@ def _put_all(data: Any, texts: Mapping[Path, str]) -> Any:
 
 def _payload_path(item: Any) -> Path:
     """Return where the base64, URL or id of an image, audio or file stands, or ``()``."""
-    if not isinstance(item, dict) or item.get("type") not in PAYLOADS:
+    if not isinstance(item, dict) or not isinstance(item.get("type"), str) or item["type"] not in PAYLOADS:
         return ()
     held = [(path, _at(item, path)) for path in PAYLOADS[item["type"]][1]]
     return next((path for path, data in held if isinstance(data, str) and data and data.isascii()), ())

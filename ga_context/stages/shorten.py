@@ -9,11 +9,11 @@ from ga_context.closure import pending_calls
 from ga_context.edits import CutTexts, Edit, Turn
 from ga_context.memory import excess
 from ga_context.model import Block, Path
-from ga_context.stages.truncate import LEAST_LIMIT, listed_tags, structured
+from ga_context.stages.truncate import listed_tags, structured
 from ga_context.state import State
 from ga_context.text.marker import marker
 from ga_context.text.structure import fit
-from ga_context.text.window import Cut, head_tail, spliced
+from ga_context.text.window import LEAST_LIMIT, Cut, head_tail, spliced
 
 LEAST_TEXT_CHARS = 80
 """A text keeps at least this much beside its marker (spec 3, promise 3, i)."""
@@ -60,6 +60,8 @@ def _texts(state: State) -> Iterator[Candidate]:
             if block.sealed:
                 continue
             for path, text in state.fmt.texts(block):
+                if len(text) <= LEAST_TEXT_CHARS:
+                    continue
                 yield Candidate(block.text_chars(path, text), index, place, path, text)
 
 

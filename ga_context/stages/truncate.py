@@ -14,10 +14,7 @@ from ga_context.state import State
 from ga_context.text.marker import page_note
 from ga_context.text.sniff import is_html
 from ga_context.text.structure import fit
-from ga_context.text.window import Cut, Lost, has_long_line, spliced
-
-LEAST_LIMIT = 100
-"""No share of a limit is smaller (spec 4.1)."""
+from ga_context.text.window import LEAST_LIMIT, Cut, Lost, has_long_line, spliced
 
 SPILL_KEY, PREVIEW_CHARS = "save_to_file", 170
 """The input by which a call says that its output goes to a file, and what is shown of it then (report, Table 1)."""

@@ -12,6 +12,9 @@ from ga_context.text.size import json_chars
 from ga_context.text.sniff import is_log
 from ga_context.text.tags import find, matches
 
+LEAST_LIMIT = 100
+"""No limit, window or share of one is smaller, in characters (spec 4.1)."""
+
 _SLACK_SHARE = 4
 """A cut moves to a line end within a quarter of its part (spec 4.1: "a small slack"; measured as good as a tenth)."""
 

@@ -67,7 +67,8 @@ def _call(call: Call, id: str, name: str) -> Message:
 
 def _said(turn: Turn) -> list[Message]:
     marks = {"cache_control": {"type": "ephemeral"}} if turn.odd == "cached" else {}
-    cited = {"citations": [{"type": "char_location", "cited_text": "c", "document_index": 0}]}
+    place = {"document_index": 0, "document_title": None, "start_char_index": 0, "end_char_index": 1}
+    cited = {"citations": [{"type": "char_location", "cited_text": "c", **place}]}
     return [block(text) | marks | (cited if turn.odd == "keys" else {}) for text in turn.texts]
 
 
