@@ -8,10 +8,10 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
 from ga_context import checkpoint, formats, schema
-from ga_context.archive import MemoryArchive
+from ga_context.archive import Archive, Found, open_archive
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
-from ga_context.errors import BudgetExceeded, ConfigError, InvalidMessages
+from ga_context.errors import ArchiveError, BudgetExceeded, ConfigError, InvalidMessages
 from ga_context.matching import match
 from ga_context.model import Message
 from ga_context.pipeline import STAGES, Stage, advance, check
@@ -53,11 +53,11 @@ class ContextSession:
         self._stages = STAGES if stages is None else tuple(stages)
         self._lock = threading.RLock()
         self._handed: dict[int, tuple[Message, str]] | None = {} if check_mutation else None
-        self._state = self._fresh(format, MemoryArchive())
+        self._state = self._fresh(format, open_archive(self.config.archive))
         self._beside = schema.Beside()
         self._noted: str | None = None
 
-    def _fresh(self, name: str | None, archive: MemoryArchive) -> State:
+    def _fresh(self, name: str | None, archive: Archive) -> State:
         alternate = self.config.formats.openai_chat.alternate
         fmt = formats.make(name or UNDECIDED, self.config.charges, alternate=alternate)
         return State(fmt, archive, decided=name is not None)
@@ -98,6 +98,9 @@ class ContextSession:
 
         Raises:
             InvalidMessages: a message that no repair covers; the session is as it was before the call.
+            ArchiveError: originals of this turn could not be made durable, and `archive.on_error` is "raise". The turn
+                is done: ``.view`` is its list, good for as long as this process lives; the next call tries again, with
+                the same list too.
             BudgetExceeded: what must stay is over the budget, or over the bytes of a request (``.unit``); ``.view`` is
                 the smallest valid list.
         """
@@ -124,6 +127,7 @@ class ContextSession:
                 return text
             for original in (text, *cut.also):
                 self._state.archive.put(original)
+            self._commit(None)
             return cut.apply(text)
 
     def update_key_info(self, text: str) -> None:
@@ -141,6 +145,23 @@ class ContextSession:
             UnknownReference: nothing is archived under it.
         """
         return self._state.archive.recall(ref)
+
+    def search(self, words: str, *, limit: int = 20) -> list[Found]:
+        """Return the places in this session's originals that hold some words, in any language, the best first.
+
+        Rare words weigh more, and words close together more than scattered ones; no word has to occur. Each place is
+        ``ref``, ``excerpt``, ``start`` and ``end`` (characters of the original) and ``score``.
+        """
+        return self._state.archive.search(words, limit)
+
+    def forget(self, ref: str) -> int:
+        """Remove an original from the archive, or with ``"all"`` each that only this session put in; return how many.
+
+        A reference to it that stands in a view leads nowhere from then on. What is still in your list is archived
+        again when it is cut again: take it out there first.
+        """
+        with self._lock:
+            return self._state.archive.forget(ref)
 
     def record_usage(self, usage: Any) -> None:
         """Add a response's usage object (SDK object or dict) to the sums in ``usage``, nested keys with dots."""
@@ -184,6 +205,7 @@ class ContextSession:
         self._beside = beside
         if not (incoming or found.changed or self._noted is not None) and budget == state.marks.budget:
             schema.decide(state, turn, incoming, beside)
+            self._commit(self.report)  # what a turn before could not make durable
             check(state, turn, self.report)
             return list(state.view)
         before = list(before)
@@ -206,8 +228,23 @@ class ContextSession:
         state.snapshots.append(state.snapshot())
         self.reports.append(report)
         self._check_mutation(state.view)
+        self._commit(report)
         check(state, turn, report)
         return list(state.view)
+
+    def _commit(self, report: Report | None) -> None:
+        """Make originals durable before anybody sees a reference to one (spec 11.1)."""
+        if report is not None and (redacted := self._state.archive.redacted):
+            for action in report.actions:
+                action.redacted = action.ref in redacted
+        try:
+            self._state.archive.commit()
+        except ArchiveError as error:
+            if self.config.archive.on_error == "raise":
+                error.view, error.report = list(self._state.view), report
+                raise
+            if report is not None:
+                report.archive_error = error.problem
 
     def _decided(self, messages: list[Message]) -> State:
         """Return the state in the format that the list shows by now; a format just found reads everything again."""
