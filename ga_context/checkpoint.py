@@ -107,7 +107,7 @@ def dump(state: State, config: ContextConfig, usage: Mapping[str, float], archiv
     pool = {id(row): row for row in [*state.rows, *(row for _, _, old in state.undo for row in old)]}
     place = {key: i for i, key in enumerate(pool)}
     call_place = {id(call): i for i, call in enumerate(state.calls)}
-    entries = state.archive.entries if archive else {}
+    entries = state.archive.entries if archive and isinstance(state.archive, MemoryArchive) else {}
     saved = SavedSession(
         version=VERSION,
         config=config.to_dict(),

@@ -18,6 +18,7 @@ from ga_context.sections import (
     DEFAULT_TOOLS,
     SECTIONS,
     AnchorConfig,
+    ArchiveConfig,
     BudgetConfig,
     CompactConfig,
     EvictConfig,
@@ -34,6 +35,7 @@ __all__ = [
     "GENERIC_AGENT",
     "SECTIONS",
     "AnchorConfig",
+    "ArchiveConfig",
     "BudgetConfig",
     "CompactConfig",
     "ContextConfig",
@@ -89,6 +91,15 @@ GENERIC_AGENT: dict[str, dict[str, Any]] = {
         "placement": "user_message",
         "lifetime": "persistent",
     },
+    "archive": {  # no numbers of the report, which keeps nothing
+        "url": None,
+        "sync": "process",
+        "on_error": "raise",
+        "max_age_days": None,
+        "max_bytes": None,
+        "live_hours": 24.0,
+        "redact": (),
+    },
     "formats": {"openai_chat": {"alternate": False}, "text": {"schema_every_turns": 10, "schema_every_chars": 27_000}},
 }
 
@@ -123,6 +134,8 @@ class ContextConfig(Section):
     """Stage 3, the eviction of the oldest messages."""
     anchor: AnchorConfig = AnchorConfig()
     """Stage 4, the working-memory anchor."""
+    archive: ArchiveConfig = ArchiveConfig()
+    """Where the originals of what is cut are kept."""
     formats: FormatsConfig = FormatsConfig()
     """What only one wire format knows, a table each."""
 
@@ -143,7 +156,8 @@ class ContextConfig(Section):
             raise ConfigError("`tools.*.limit` must be 100 or more, since every other tool falls back on it; got None")
 
     def __hash__(self) -> int:
-        return hash((self.budget, frozenset(self.tools.items()), self.compact, self.evict, self.anchor, self.formats))
+        tools = frozenset(self.tools.items())
+        return hash((self.budget, tools, self.compact, self.evict, self.anchor, self.archive, self.formats))
 
     @classmethod
     def model_validate(cls, obj: Any, **_: Any) -> Self:

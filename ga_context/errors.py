@@ -4,6 +4,7 @@ GAContextError            (Exception)
 ├── BudgetExceeded        (ValueError)   the smallest valid view is larger than the budget
 ├── InvalidMessages       (ValueError)   a message that no repair covers
 ├── UnknownReference      (KeyError)     nothing in the archive under this reference
+├── ArchiveError          (OSError)      originals cannot be kept or read
 └── ConfigError           (ValueError)   a key or a value that the configuration does not know
 """
 
@@ -98,6 +99,25 @@ class UnknownReference(GAContextError, KeyError):
             f"no original is archived under {self.ref!r}; a reference is the hexadecimal digits in a marker or in "
             "an action of the report, and is known to the session that made the cut or was loaded from its dump"
         )
+
+
+class ArchiveError(GAContextError, OSError):
+    """Say that an archive cannot be opened, written or read, or holds something damaged.
+
+    Args:
+        problem: what is wrong with which archive and what to do, as a sentence.
+        view: of ``prepare``: the list to send; what it refers to can be recalled in this process only. None elsewhere.
+        report: of ``prepare``: the report of the turn. None elsewhere.
+    """
+
+    def __init__(self, problem: str, *, view: list[Any] | None = None, report: Any = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.view = view
+        self.report = report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problem,), {"view": self.view, "report": self.report}
 
 
 class ConfigError(GAContextError, ValueError):

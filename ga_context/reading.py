@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ga_context.archive import MemoryArchive
+from ga_context.archive import Archive, MemoryArchive
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format
 from ga_context.model import Incoming, Message
@@ -24,7 +24,7 @@ def as_list(messages: Any) -> list[Message]:
 
 
 def read_all(
-    fmt: Format, archive: MemoryArchive, messages: Sequence[Message], start: int, ordinal: int
+    fmt: Format, archive: Archive, messages: Sequence[Message], start: int, ordinal: int
 ) -> tuple[list[Incoming], list[Action]]:
     """Read the messages from index ``start`` on, the first of which is raw message ``ordinal``.
 
@@ -40,7 +40,7 @@ def read_all(
     return incoming, actions
 
 
-def read(fmt: Format, archive: MemoryArchive, raw: Message, index: int, ordinal: int) -> tuple[Incoming, Action | None]:
+def read(fmt: Format, archive: Archive, raw: Message, index: int, ordinal: int) -> tuple[Incoming, Action | None]:
     """Read one message; where it cannot be encoded, a copy that can, without the signed blocks that would change."""
     try:
         return fmt.read(index, raw, ordinal), None

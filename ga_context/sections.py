@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -101,6 +102,11 @@ def as_entry(value: Any) -> Any:
     return {"limit": value} if isinstance(value, int | float) else value
 
 
+def as_redaction(value: Any) -> Any:
+    """Take a bare text as the pattern of a redaction."""
+    return {"pattern": value} if isinstance(value, str) else value
+
+
 class CompactConfig(Section):
     """Stage 2, the compaction of old messages (spec 4.2)."""
 
@@ -151,6 +157,53 @@ class AnchorConfig(Section):
     """Whether old blocks stay where they were sent (report) or only the newest view has one (spec 4.4)."""
 
 
+class Redaction(Section):
+    """What is not to be kept, and what stands there instead."""
+
+    pattern: str
+    """A regular expression of Python's `re`, looked for in each text before it is archived."""
+    replacement: str = "*"
+    """One character stands for each that it hides, so that ranges in reports stay true; a longer text stands as it is,
+    and what follows it moves."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(str(error)) from None
+        return pattern
+
+
+class ArchiveConfig(Section):
+    """Where the originals of what is cut are kept (spec 11.1)."""
+
+    url: Annotated[str | None, Field(strict=True, min_length=1)] = None
+    """None or "memory": in the session and its dump. "sqlite": one file in the user's data folder, for all sessions. Or
+    the path of a file, or a database URL of SQLAlchemy (needs the extra `archive`)."""
+    sync: Literal["process", "power"] = "process"
+    """What a commit outlives: the end of the process, however it comes; or that of the machine, too, at the price of
+    waiting for the disk."""
+    on_error: Literal["raise", "memory"] = "raise"
+    """When originals cannot be made durable: ArchiveError, with the view (spec 11.1: no reference before its original);
+    or "memory": the loop goes on, the report says so, and each turn tries again."""
+    max_age_days: Annotated[float | None, Field(strict=True, gt=0)] = None
+    """Days after the last use of a session when its originals are removed. None: never."""
+    max_bytes: Annotated[int | None, Field(strict=True, ge=1_000_000)] = None
+    """Bytes above which the originals of the sessions used longest ago are removed. None: no limit."""
+    live_hours: Annotated[float, Field(strict=True, gt=0)] = 24.0
+    """Hours after its last use for which a session counts as live: nothing it refers to is ever removed for age or
+    size."""
+    redact: Annotated[tuple[Annotated[Redaction, BeforeValidator(as_redaction)], ...], Field(strict=False)] = ()
+    """What is not to be kept: regular expressions, or tables of pattern and replacement."""
+
+    @property
+    def redactions(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        """The compiled patterns, each with what replaces it."""
+        return tuple([(re.compile(one.pattern), one.replacement) for one in self.redact])
+
+
 class OpenAIChatConfig(Section):
     """Chat Completions, as servers speak it."""
 
@@ -184,6 +237,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "compact": CompactConfig,
     "evict": EvictConfig,
     "anchor": AnchorConfig,
+    "archive": ArchiveConfig,
     "formats": FormatsConfig,
 }
 NESTED = ("tools", "formats")

@@ -8,7 +8,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
 from ga_context import checkpoint, formats, schema
-from ga_context.archive import MemoryArchive
+from ga_context.archive import Archive, Found, open_archive
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
 from ga_context.errors import BudgetExceeded, ConfigError, InvalidMessages
@@ -52,11 +52,11 @@ class ContextSession:
         self._stages = STAGES if stages is None else tuple(stages)
         self._lock = threading.RLock()
         self._handed: dict[int, tuple[Message, str]] | None = {} if check_mutation else None
-        self._state = self._fresh(format, MemoryArchive())
+        self._state = self._fresh(format, open_archive(self.config.archive))
         self._beside = schema.Beside()
         self._noted: str | None = None
 
-    def _fresh(self, name: str | None, archive: MemoryArchive) -> State:
+    def _fresh(self, name: str | None, archive: Archive) -> State:
         alternate = self.config.formats.openai_chat.alternate
         fmt = formats.make(name or UNDECIDED, self.config.charges, alternate=alternate)
         return State(fmt, archive, decided=name is not None)
@@ -140,6 +140,23 @@ class ContextSession:
             UnknownReference: nothing is archived under it.
         """
         return self._state.archive.recall(ref)
+
+    def search(self, words: str, *, limit: int = 20) -> list[Found]:
+        """Return the places in this session's originals that hold some words, in any language, the best first.
+
+        Rare words weigh more, and words close together more than scattered ones; no word has to occur. Each place is
+        ``ref``, ``excerpt``, ``start`` and ``end`` (characters of the original) and ``score``.
+        """
+        return self._state.archive.search(words, limit)
+
+    def forget(self, ref: str) -> int:
+        """Remove an original from the archive, or with ``"all"`` each that only this session put in; return how many.
+
+        A reference to it that stands in a view leads nowhere from then on. What is still in your list is archived
+        again when it is cut again: take it out there first.
+        """
+        with self._lock:
+            return self._state.archive.forget(ref)
 
     def record_usage(self, usage: Any) -> None:
         """Add a response's usage object (SDK object or dict) to the sums in ``usage``, nested keys with dots."""

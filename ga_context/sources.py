@@ -21,6 +21,15 @@ NONE_MEANS = {
     "schema_every_turns": "None for never",
     "chars": "None for `chars_per_token` times `window_tokens`",
     "body_bytes": "None for no limit",
+    "url": "None for memory",
+    "max_age_days": "None for never",
+    "max_bytes": "None for no limit",
+}
+
+# What a key takes that its type does not say.
+TAKES = {
+    "url": '"memory", "sqlite", the path of a file or a database URL',
+    "redact": "a list of regular expressions, or of tables with `pattern` and `replacement`",
 }
 
 
@@ -134,7 +143,7 @@ def sentence(kind: str, loc: tuple[int | str, ...], given: Any) -> str:
     """Say what is wrong at a place, what is allowed there, and the nearest known key."""
     depth = 3 if loc[0] in NESTED else 2  # tools.<name>.<key>, or <section>.<key>
     path = ".".join(map(str, loc[:depth]))
-    if kind in ("extra_forbidden", "invalid_key"):
+    if kind in ("extra_forbidden", "invalid_key") and len(loc) <= depth:
         return f"`{path}` is not a key; {_nearest(loc)}"
     keys = _keys_in(*map(str, loc[: depth - 1]))
     if len(loc) >= depth:
@@ -164,7 +173,9 @@ def _allowed(key: str, field: FieldInfo, kind: str) -> str:
     bounds = {
         name: getattr(rule, name) for rule in field.metadata for name in ("ge", "gt", "le") if hasattr(rule, name)
     }
-    if literal:
+    if key in TAKES:
+        phrase = TAKES[key]
+    elif literal:
         phrase = " or ".join(f'"{value}"' for value in dict.fromkeys(literal))
     elif bool in (field.annotation, *options):
         phrase = "true or false"

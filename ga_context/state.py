@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ga_context.archive import MemoryArchive
+from ga_context.archive import Archive, MemoryArchive
 from ga_context.formats.base import Format
 from ga_context.model import Call, Cause, Line, Message, Row
 
@@ -78,7 +78,7 @@ class State:
     """Everything a session knows of its messages."""
 
     fmt: Format
-    archive: MemoryArchive = field(default_factory=MemoryArchive)
+    archive: Archive = field(default_factory=MemoryArchive)
     decided: bool = True
     """The format is certain; else it is read as openai-chat until the list shows more (spec 6)."""
     marks: Marks = field(default_factory=Marks)

@@ -60,3 +60,44 @@ def test_two_sessions_share_nothing():
     assert one.recall(ref) == "x" * 20_000
     with pytest.raises(UnknownReference):
         other.recall(ref)
+
+
+def test_search_in_memory():
+    """Rare words and words close together first; the excerpt is a range of the original."""
+    archive = MemoryArchive()
+    log = "".join(f"step {n} ok\n" for n in range(500)) + "the staging database listens on port 5544\n" + "end\n" * 50
+    ref, other = archive.put(log), archive.put("the port of a city, and a database of cities far away")
+    archive.put("nothing of it")
+    best, second = archive.search("Which PORT has the staging database?")
+    assert (best.ref, second.ref) == (ref, other)
+    assert best.excerpt == log[best.start : best.end]
+    assert "port 5544" in best.excerpt
+
+
+@pytest.mark.parametrize("words", ["数据库", "数据", "库", "测试数据库的端口是什么"])
+def test_search_without_spaces(words):
+    """Scripts without spaces between words: a part of a run, one character, a question."""
+    archive = MemoryArchive()
+    ref = archive.put("日志：测试数据库的端口是5544。")
+    archive.put("今天天气很好")
+    assert [found.ref for found in archive.search(words)] == [ref]
+
+
+def test_forget():
+    """What is forgotten is unknown; it can be put in again."""
+    archive = MemoryArchive()
+    ref, other = archive.put("a"), archive.put("b")
+    assert (archive.forget(ref), archive.forget(ref), ref in archive, other in archive) == (1, 0, False, True)
+    assert archive.put("a") == ref
+    assert (archive.forget("all"), archive.entries) == (2, {})
+
+
+def test_redaction():
+    """What must not be kept is not; the reference is that of what is kept."""
+    session = ContextSession({"archive": {"redact": [r"sk-\w+", {"pattern": "Bob|Eve", "replacement": "somebody"}]}})
+    text = "key sk-12345 of Bob\n" + "x" * 20_000
+    cut = session.tool_output("code_run", text)
+    kept = "key ******** of somebody\n" + "x" * 20_000
+    ref = MemoryArchive().ref(kept)
+    assert ref in cut
+    assert session.recall(ref) == kept

@@ -117,6 +117,7 @@ def python(program: str) -> str:
 def test_the_public_names() -> None:
     assert ga_context.__all__ == [
         "Action",
+        "ArchiveError",
         "BudgetExceeded",
         "ConfigError",
         "ContextConfig",
