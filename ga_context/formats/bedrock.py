@@ -139,7 +139,7 @@ class Bedrock(BlockFormat):
     def as_call(self, call: Any) -> Block | None:
         if has_strings(call, "toolUseId"):
             call = {"toolUse": call}
-        use = call.get("toolUse") if isinstance(call, dict) else None
+        use: Any = call.get("toolUse") if isinstance(call, dict) else None
         is_call = has_strings(use, "toolUseId", "name") and use.get("type") is None
         return self._call(0, 0, call, 0) if is_call else None
 
