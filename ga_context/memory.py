@@ -9,11 +9,9 @@ from itertools import groupby
 from ga_context.edits import Turn
 from ga_context.model import Block, Line, Message
 from ga_context.state import State
+from ga_context.text.marker import TITLE
 from ga_context.text.tags import bracketed, matches
 from ga_context.text.window import head_tail
-
-TITLE = "[working memory of this session: earlier messages may be shortened or left out]"
-"""Fixed first line."""
 
 LEAST_KEY_INFO_CHARS = 100
 FOLDED_PER_LINE = 20

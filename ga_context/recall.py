@@ -17,6 +17,7 @@ from ga_context.model import Block, Call, Message, Path
 from ga_context.state import State
 from ga_context.text.boundary import before
 from ga_context.text.clean import encodable
+from ga_context.text.marker import TITLE
 from ga_context.text.structure import fit
 from ga_context.text.window import Cut, spliced
 
@@ -43,6 +44,9 @@ BUDGET_SHARE = 4
 
 PASSAGES = 5
 """Passages that a search shows, at most."""
+
+LOOKED_AT = 20
+"""Passages that these are chosen from: anchors that were folded are left out."""
 
 LEAST_WINDOW_CHARS = 100
 """What a cut leaves of a part at least, as of any text (spec 4.1)."""
@@ -205,12 +209,12 @@ def _head(ref: str, start: int, end: int, total: int) -> str:
 def passages(state: State, config: ContextConfig, words: str, most: int) -> Answer:
     """Return the passages that hold words, best first, each with where it stands."""
     try:
-        found = state.archive.search(words, PASSAGES)
+        found = [one for one in state.archive.search(words, LOOKED_AT) if not _is_anchor(state, one.ref)]
     except ArchiveError as error:
         raise WrongArgumentsError(f"the archive cannot be searched now ({error})") from None
     told: list[str] = []
     room = most - 200
-    for one in found:
+    for one in found[:PASSAGES]:
         excerpt = state.fmt.quoted(encodable(one.excerpt), (*config.compact.tags, *config.compact.anchor_tags))
         text = f"[ref {one.ref}: characters {one.start} to {one.end}]\n{excerpt}"
         if len(text) + 2 > room:
@@ -221,6 +225,12 @@ def passages(state: State, config: ContextConfig, words: str, most: int) -> Answ
         return Answer(f"nothing that was left out of this conversation holds the words {words!r:.80}")
     head = f"[{len(told)} passages, the best first; ref, start and end show what stands around one]"
     return Answer("\n\n".join([head, *told]))
+
+
+def _is_anchor(state: State, ref: str) -> bool:
+    """Return whether an original is an anchor that was folded: it says little that is not said elsewhere."""
+    original = state.archive.recall(ref)
+    return isinstance(original, str) and original.startswith(TITLE)
 
 
 # -- a result that holds a part, known again

@@ -161,7 +161,7 @@ class Gemini(Format):
         if has_strings(call, "name") and "args" in call:  # as the SDK lists them: without the part around them
             call = {CALL[0]: call}
         key = _spelled(call, CALL) if isinstance(call, dict) else ""
-        return self._part(0, 0, call, "assistant", 0) if has_strings(call.get(key), "name") else None
+        return self._part(0, 0, call, "assistant", 0) if key and has_strings(call[key], "name") else None
 
     def answer(self, call: Block, text: str, *, failed: bool = False) -> Any:
         key = _function_key(call.base)
