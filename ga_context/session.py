@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
-from ga_context import checkpoint, formats, own_tools, schema
+from ga_context import checkpoint, formats, manifest, own_tools, schema
 from ga_context.archive import Archive, Found, open_archive
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
 from ga_context.errors import BudgetExceeded, ConfigError, InvalidMessages
+from ga_context.manifest import Span
 from ga_context.matching import match
 from ga_context.model import Message
 from ga_context.pipeline import STAGES, Stage, advance, check
@@ -195,6 +196,30 @@ class ContextSession:
         """
         with self._lock:
             return self._state.archive.forget(ref)
+
+    def where(self, message: int, start: int = 0, end: int | None = None, *, part: str | None = None) -> list[Span]:
+        """Return where characters of the raw history are now, since when, and why; see ``ga_context.manifest.Span``.
+
+        Args:
+            message: a raw message, counted over the session from 0.
+            start: first character, of the texts of the message one behind the other, or of the part.
+            end: behind the last character; None: to the end.
+            part: one text of the message, named as in an action of a report.
+
+        Raises:
+            InvalidMessages: there is no such message or part.
+        """
+        with self._lock:
+            return manifest.where(self._state, self.reports, message, start, end, part)
+
+    def manifest(self) -> list[Span]:
+        """Return where every character of the raw history is now."""
+        with self._lock:
+            return list(manifest.everything(self._state, self.reports))
+
+    def original(self, span: Span) -> str:
+        """Return the characters of a span, from the view or by its reference."""
+        return manifest.recovered(self._state, span)
 
     def record_usage(self, usage: Any) -> None:
         """Add a response's usage object (SDK object or dict) to the sums in ``usage``, nested keys with dots."""

@@ -6,13 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from anthropic.types import ToolUseBlock
-from google.genai import types as gemini
 from histories import FORMATS
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types.chat import ChatCompletionMessageFunctionToolCall
-from openai.types.responses import ResponseFunctionToolCall
 from oracle import faults
 from test_promises import exchange, request
 
@@ -93,6 +89,8 @@ def test_both_tools_are_defined_in_the_format(format: str) -> None:
     tools = session.tools()
     assert tools == session.tools()
     if format == "gemini":
+        from google.genai import types as gemini  # the SDKs take seconds to import
+
         config = gemini.GenerateContentConfig(tools=[gemini.Tool(**tools[0])])
         names = [one.name for one in config.tools[0].function_declarations]
     elif format == "text":
@@ -110,30 +108,29 @@ def test_the_format_must_be_known() -> None:
         ga.ContextSession().handle_tool_call(call("anthropic", "recall_context", {}))
 
 
-@pytest.mark.parametrize(
-    ("format", "made"),
-    [
-        ("anthropic", ToolUseBlock(type="tool_use", id="r1", name="recall_context", input={"ref": "0"})),
-        (
-            "openai-chat",
-            ChatCompletionMessageFunctionToolCall(
-                id="r1", type="function", function={"name": "recall_context", "arguments": '{"ref": "0"}'}
-            ),
-        ),
-        (
-            "openai-responses",
-            ResponseFunctionToolCall(
-                type="function_call", call_id="r1", name="recall_context", arguments='{"ref": "0"}'
-            ),
-        ),
-        ("gemini", gemini.Part(function_call=gemini.FunctionCall(id="r1", name="recall_context", args={"ref": "0"}))),
-        ("gemini", gemini.FunctionCall(name="recall_context", args={"ref": "0"})),
-    ],
-)
-def test_objects_of_the_sdks_are_calls_too(format: str, made: Any) -> None:
+def sdk_calls() -> list[tuple[str, Any]]:
+    """Return a call as an object of each SDK."""
+    from anthropic.types import ToolUseBlock
+    from google.genai.types import FunctionCall, Part
+    from openai.types.chat import ChatCompletionMessageFunctionToolCall
+    from openai.types.responses import ResponseFunctionToolCall
+
+    name, text = "recall_context", '{"ref": "0"}'
+    function = {"name": name, "arguments": text}
+    return [
+        ("anthropic", ToolUseBlock(type="tool_use", id="r1", name=name, input={"ref": "0"})),
+        ("openai-chat", ChatCompletionMessageFunctionToolCall(id="r1", type="function", function=function)),
+        ("openai-responses", ResponseFunctionToolCall(type="function_call", call_id="r1", name=name, arguments=text)),
+        ("gemini", Part(function_call=FunctionCall(id="r1", name=name, args={"ref": "0"}))),
+        ("gemini", FunctionCall(name=name, args={"ref": "0"})),
+    ]
+
+
+def test_objects_of_the_sdks_are_calls_too() -> None:
     """They have the attributes that the dicts have keys for."""
-    result = ga.ContextSession(format=format).handle_tool_call(made)
-    assert "nothing is kept under ref '0'" in json.dumps(result)
+    for format, made in sdk_calls():
+        result = ga.ContextSession(format=format).handle_tool_call(made)
+        assert "nothing is kept under ref '0'" in json.dumps(result)
 
 
 @formats
