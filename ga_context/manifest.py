@@ -288,18 +288,20 @@ class _Text:
 
     def _gone(self, gap: Range, turn: int | None, after: Block | None) -> Span:
         """Return the span of characters that left together."""
-        action = self._action(turn, after)
+        action = self._action(gap, turn, after)
         ref, span, held_as = self._original(gap, action)
         place, shown = self._key_info_now(gap) if self._is_key_info() else ("archived", (None, None))
         stage, reason = (action.stage, action.reason) if action else (None, None)
         return Span(self.message, self.part, *gap, place, *shown, ref, *span, held_as, turn, stage, reason)
 
-    def _action(self, turn: int | None, after: Block | None) -> Action | None:
+    def _action(self, gap: Range, turn: int | None, after: Block | None) -> Action | None:
         """Return the action by which characters left: the eviction of the message, a cut of the text, or a repair."""
         done = [action for action in self.history.done.get(turn, ()) if _concerns(action, self.message)]
         evicted = [action for action in done if action.last is not None]
         names = (self.part, _name(self.position, at[0]) if (at := self._stands(after)) else self.part)
         cuts = [action for action in done if action.start is not None and action.part in names]
+        around = [one for one in cuts if one.start is not None and one.start <= gap[0] and gap[1] <= (one.end or 0)]
+        cuts = around or cuts  # two stages may have cut it in one turn
         rest = [action for action in done if action.start is None and action.part in (None, str(self.position))]
         if after is None:
             order = [evicted, rest, cuts]

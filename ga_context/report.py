@@ -79,6 +79,8 @@ class Report:
     """Bytes of the view in a request; None while it is so far below its limit that nobody counted."""
     pending: list[str] = field(default_factory=list)
     """Calls of the last message, whose results are still to come."""
+    archive_error: str | None = None
+    """Why originals are in memory only and not durable yet (`archive.on_error = "memory"`); None: all are."""
     actions: list[Action] = field(default_factory=list)
     """Everything that was done, in order."""
     changed_pair: tuple[Message, Message | None] | None = field(default=None, repr=False, compare=False)
@@ -114,6 +116,8 @@ class Report:
             head += f"; payloads of {self.payload_bytes:,} bytes count {self.payload_chars:,}"
         if self.break_cause:
             head += f"; prefix changed at message {self.first_changed} ({self.break_cause})"
+        if self.archive_error:
+            head += f"; originals in memory only: {self.archive_error}"
         return "\n".join([head, *(f"  {action}" for action in self.actions)])
 
 

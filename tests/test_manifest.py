@@ -78,7 +78,7 @@ def test_after_rollbacks_and_changes(format: str, data: st.DataObject) -> None:
 @formats
 def test_the_life_of_a_log(format: str) -> None:
     """Cut when it came in, cut again by passes, evicted at last: each character by one reference, all along."""
-    session, raw, ref = with_log(format, budget={"chars": 30_000}, compact={"interval": 2, "keep_recent": 0})
+    session, raw, ref = with_log(format, budget={"chars": 20_000}, compact={"interval": 5, "keep_recent": 4})
     part = next(action.part for action in session.report.actions if action.ref == ref)
     text = texts_of(session, 2)[part]
     seen = []

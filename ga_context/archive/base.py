@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 REF_DIGITS = 16
 """Hexadecimal digits of a reference; longer only where two originals share them (spec 7)."""
@@ -78,25 +78,36 @@ class Archive(Protocol):
         ...
 
 
+class Entry(NamedTuple):
+    """An original on its way in."""
+
+    original: Original
+    ref: str
+    kept: Original
+    """What is kept of it: all, but for what is redacted."""
+    digest: str
+    """The sha256 of what is kept, in hexadecimal digits."""
+
+
 class Addressed:
     """References from content, after redaction; each original is digested once between ``ref`` and ``put``."""
 
     def __init__(self, redact: Redactions = ()) -> None:
         self._redact = tuple(redact)
-        self._asked: dict[int, tuple[Original, str, Original]] = {}
+        self._asked: dict[int, Entry] = {}
 
     def ref(self, original: Original) -> str:
         """Return the reference that ``original`` has or will have; a stage asks for it, ``put`` asks again."""
-        return self._entry(original)[1]
+        return self._entry(original).ref
 
-    def _entry(self, original: Original) -> tuple[Original, str, Original]:
-        """Return the original, its reference, and what is kept of it."""
+    def _entry(self, original: Original) -> Entry:
         asked = self._asked.get(id(original))
-        if asked is None or asked[0] is not original:
+        if asked is None or asked.original is not original:
             kept = self._redacted(original) if self._redact else original
             if len(self._asked) >= ASKED_MOST:
                 self._asked = {}
-            asked = self._asked[id(original)] = (original, self._new_ref(kept), kept)
+            digest = sha256(data_of(kept)).hexdigest()
+            asked = self._asked[id(original)] = Entry(original, self._new_ref(digest, kept), kept, digest)
         return asked
 
     def _redacted(self, original: Original) -> Original:
@@ -105,9 +116,8 @@ class Addressed:
                 original = pattern.sub(partial(_instead, by), original)
         return original
 
-    def _new_ref(self, kept: Original) -> str:
+    def _new_ref(self, digest: str, kept: Original) -> str:
         """Return the digits of the digest that no other original has."""
-        digest = digest_of(kept)
         digits = REF_DIGITS
         while self._taken(digest[:digits], digest, kept):
             digits += 8
@@ -125,8 +135,3 @@ def _instead(by: str, match: re.Match[str]) -> str:
 def data_of(original: Original) -> bytes:
     """Return an original as bytes; half an emoji comes along."""
     return original.encode("utf-8", "surrogatepass") if isinstance(original, str) else original
-
-
-def digest_of(original: Original) -> str:
-    """Return the sha256 of an original, in hexadecimal digits."""
-    return sha256(data_of(original)).hexdigest()

@@ -28,7 +28,7 @@ class MemoryArchive(Addressed):
 
     def put(self, original: Original) -> str:
         """Keep ``original`` and return its reference."""
-        _, ref, kept = self._entry(original)
+        _, ref, kept, _ = self._entry(original)
         self.entries[ref] = kept
         return ref
 
