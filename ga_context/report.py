@@ -32,6 +32,8 @@ class Action:
     chars_after: int = 0
     ref: str | None = None
     """``session.recall(ref)`` returns the original."""
+    redacted: bool = False
+    """Of the original, parts were hidden before it was archived (`archive.redact`)."""
     priority: str | None = None
     """Of a pinned item that was shortened."""
     lost: list[Lost] = field(default_factory=list)
@@ -42,7 +44,7 @@ class Action:
         part = f" part {self.part}" if self.part is not None else ""
         span = f" [{self.start:,}:{self.end:,}]" if self.start is not None else ""
         lost = f", {len(self.lost)} subtrees" if self.lost else ""
-        ref = f" ref {self.ref}" if self.ref else ""
+        ref = f" ref {self.ref}{' (redacted)' if self.redacted else ''}" if self.ref else ""
         change = f"{self.chars_before:,} -> {self.chars_after:,} chars"
         return f"{self.stage}: {where}{part}{span}, {change}{lost}: {self.reason}{ref}"
 

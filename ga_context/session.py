@@ -296,6 +296,9 @@ class ContextSession:
 
     def _commit(self, report: Report | None) -> None:
         """Make originals durable before anybody sees a reference to one (spec 11.1)."""
+        if report is not None and (redacted := self._state.archive.redacted):
+            for action in report.actions:
+                action.redacted = action.ref in redacted
         try:
             self._state.archive.commit()
         except ArchiveError as error:

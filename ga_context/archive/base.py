@@ -40,6 +40,9 @@ class Archive(Protocol):
     name: str
     """Under which the archive knows who put what in; ``open_archive(config, name)`` goes on with it. "" in memory."""
 
+    redacted: set[str]
+    """References of what was put in and kept without some of its words."""
+
     def ref(self, original: Original) -> str:
         """Return the reference that ``original`` has or will have: 16 hexadecimal digits, longer on collision."""
         ...
@@ -94,6 +97,7 @@ class Addressed:
 
     def __init__(self, redact: Redactions = ()) -> None:
         self._redact = tuple(redact)
+        self.redacted: set[str] = set()
         self._asked: dict[int, Entry] = {}
 
     def ref(self, original: Original) -> str:
@@ -108,6 +112,8 @@ class Addressed:
                 self._asked = {}
             digest = sha256(data_of(kept)).hexdigest()
             asked = self._asked[id(original)] = Entry(original, self._new_ref(digest, kept), kept, digest)
+            if kept is not original and kept != original:
+                self.redacted.add(asked.ref)
         return asked
 
     def _redacted(self, original: Original) -> Original:

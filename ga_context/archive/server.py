@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
@@ -71,11 +71,12 @@ class ServerStore:
         self._sessions: dict[str, tuple[int, float]] = {}
         try:
             self.engine = self._engine()
-        except (SQLAlchemyError, ImportError) as error:
+        except (SQLAlchemyError, ImportError, ValueError) as error:
             raise ArchiveError(
                 f"`archive.url` {self._shown} cannot be used ({error}); give a URL like postgresql+psycopg://user@host/"
                 "database, and install its driver, as in `pip install psycopg[binary]`"
             ) from error
+        finalize(self, self.engine.dispose)
         self._reader = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._words = self.engine.dialect.name == "postgresql"
         self._run("opened", self._make)
