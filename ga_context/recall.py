@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ga_context.archive import Found
+from ga_context.archive.words import Query, ranked
 from ga_context.closure import call_row
 from ga_context.config import ContextConfig
 from ga_context.errors import ArchiveError, UnknownReference
@@ -35,7 +37,7 @@ PARAMETERS: Message = {
         "ref": {"type": "string", "description": "The reference in a mark: its hexadecimal digits."},
         "start": {"type": "integer", "description": "First character of the part; 0 is the first of the original."},
         "end": {"type": "integer", "description": "Behind the last character of the part."},
-        "words": {"type": "string", "description": "Words to look for, in place of ref."},
+        "words": {"type": "string", "description": "Words to look for, in all or in ref."},
     },
 }
 
@@ -96,6 +98,11 @@ class Asked(NamedTuple):
     end: int | None = None
     words: str = ""
 
+    @property
+    def whole(self) -> bool:
+        """No range is asked for."""
+        return not self.start and self.end is None
+
 
 class WrongArgumentsError(ValueError):
     """An input that asks for nothing; the message is for the model."""
@@ -112,9 +119,9 @@ def answer(state: State, config: ContextConfig, given: Any) -> Answer:
     try:
         asked = read_input(given)
         most = most_chars(state, config)
-        if asked.ref:
+        if asked.ref and not (asked.words and asked.whole):
             return Answer(part(state, config, asked, most))
-        return passages(state, config, asked.words, most)
+        return passages(state, config, asked, most)
     except WrongArgumentsError as error:
         return Answer(f"error: {error}", failed=True)
 
@@ -206,12 +213,13 @@ def _head(ref: str, start: int, end: int, total: int) -> str:
 # -- by words
 
 
-def passages(state: State, config: ContextConfig, words: str, most: int) -> Answer:
-    """Return the passages that hold words, best first, each with where it stands."""
-    try:
-        found = [one for one in state.archive.search(words, LOOKED_AT) if not _is_anchor(state, one.ref)]
-    except ArchiveError as error:
-        raise WrongArgumentsError(f"the archive cannot be searched now ({error})") from None
+def passages(state: State, config: ContextConfig, asked: Asked, most: int) -> Answer:
+    """Return the passages that hold words, best first, each with where it stands; of one original the best."""
+    if asked.ref:
+        original = _original(state, asked.ref)
+        found = ranked(Query(asked.words), [(asked.ref, original)] if isinstance(original, str) else [], PASSAGES)
+    else:
+        found = _searched(state, asked.words)
     told: list[str] = []
     room = most - 200
     for one in found[:PASSAGES]:
@@ -222,9 +230,17 @@ def passages(state: State, config: ContextConfig, words: str, most: int) -> Answ
         told.append(text)
         room -= len(text) + 2
     if not told:
-        return Answer(f"nothing that was left out of this conversation holds the words {words!r:.80}")
+        where = f"in ref {asked.ref}" if asked.ref else "that was left out of this conversation"
+        return Answer(f"nothing {where} holds the words {asked.words!r:.80}")
     head = f"[{len(told)} passages, the best first; ref, start and end show what stands around one]"
     return Answer("\n\n".join([head, *told]))
+
+
+def _searched(state: State, words: str) -> list[Found]:
+    try:
+        return [one for one in state.archive.search(words, LOOKED_AT) if not _is_anchor(state, one.ref)]
+    except (ArchiveError, UnknownReference) as error:  # another session may forget it meanwhile
+        raise WrongArgumentsError(f"the archive cannot be searched now ({error})") from None
 
 
 def _is_anchor(state: State, ref: str) -> bool:

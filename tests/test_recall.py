@@ -184,8 +184,11 @@ def test_words_find_the_passage(format: str) -> None:
     text = text_of(format, session.handle_tool_call(call(format, "recall_context", {"words": "step 01234"})))
     assert f"[ref {ref}: characters " in text
     assert "step 01234 of the nightly job" in text
-    none = session.handle_tool_call(call(format, "recall_context", {"words": "qwertzuiop"}))
-    assert "holds the words 'qwertzuiop'" in text_of(format, none)
+    for asked in ({"words": "qwertzuiop"}, {"words": "qwertzuiop", "ref": ref}):
+        none = session.handle_tool_call(call(format, "recall_context", asked))
+        assert "holds the words 'qwertzuiop'" in text_of(format, none)
+    inside = session.handle_tool_call(call(format, "recall_context", {"ref": ref, "words": "step 02345"}))
+    assert "step 02345 of the nightly job" in text_of(format, inside)
 
 
 @pytest.mark.parametrize(
