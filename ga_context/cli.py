@@ -5,18 +5,22 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, get_args
+from typing import Any, BinaryIO, TextIO, TypeVar, get_args
 
 from ga_context import __version__
-from ga_context.config import ContextConfig, Origin, json_schema, layered
-from ga_context.errors import ConfigError
+from ga_context.archive import Archive, open_archive
+from ga_context.archive.place import file_of
+from ga_context.config import ArchiveConfig, ContextConfig, Origin, json_schema, layered
+from ga_context.errors import ArchiveError, ConfigError, GAContextError, UnknownReference
 from ga_context.html import Mode, prune_html
-from ga_context.replay.play import Played, play_file, sum_up
-from ga_context.replay.readers import SUFFIXES, find
+from ga_context.replay.play import Played, play_file, session_of, sum_up
+from ga_context.replay.readers import SUFFIXES, ReadError, find, read
+from ga_context.session import ContextSession
 from ga_context.sources import merge, parse_set, tables
 
 try:
@@ -71,6 +75,14 @@ def configuration(
         return layered(path, given, generic_agent=generic_agent, preset=preset)
     except ConfigError as error:
         raise WrongConfig(str(error)) from None
+
+
+def as_range(context: click.Context, option: click.Parameter, value: str) -> slice:
+    """Return two numbers with a colon between, either of which may be missing, as a slice."""
+    found = re.fullmatch(r"(\d*):(\d*)", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not two numbers with a colon between, such as 0:400")
+    return slice(*[int(number) if number else None for number in found.groups()])
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -205,6 +217,88 @@ def _toml(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:_}"
     return json.dumps(value, ensure_ascii=False)
+
+
+@main.command()
+@click.argument("ref")
+@click.option("--archive", "url", metavar="URL", help="A file or database URL, in place of the one configured.")
+@click.option("--dump", "file", type=click.File(encoding="utf-8"), help="A dumped session, in place of an archive.")
+@click.option(
+    "--range", "span", metavar="A:B", callback=as_range, default=":", help="Characters (of an image bytes) to show."
+)
+@settings
+def recall(
+    ref: str,
+    url: str | None,
+    file: TextIO | None,
+    span: slice,
+    path: Path | None,
+    generic_agent: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Print the original that a reference stands for.
+
+    REF is the reference in a mark or a report. It is looked for in the archive of the configuration (archive.url), or
+    in a dump.
+    """
+    effective, _ = configuration(path, generic_agent, overrides)
+    try:
+        if file is not None:
+            original = ContextSession.load(file.read()).recall(ref)
+        else:
+            original = _archive(url or effective.archive.url).recall(ref)
+    except ConfigError as error:
+        raise WrongConfig(str(error)) from None
+    except (UnknownReference, ArchiveError) as error:
+        raise click.ClickException(str(error)) from None
+    part = original[span]
+    click.echo(part.encode("utf-8", "replace") if isinstance(part, str) else part, nl=False)
+
+
+def _archive(url: str | None) -> Archive:
+    """Open an archive that is there; a name mistyped must not make a new one."""
+    if url in (None, "memory"):
+        raise click.UsageError("nothing is kept outside a session in memory: name an --archive, or a --dump")
+    file = file_of(url or "")
+    if file is not None and not file.exists():
+        raise click.UsageError(f"there is no archive at {file}")
+    return open_archive(ArchiveConfig(url=url))
+
+
+@main.command()
+@click.argument("recording", metavar="SESSION", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--message", type=click.IntRange(min=0), help="A raw message, counted from 0.")
+@click.option(
+    "--range", "span", metavar="A:B", callback=as_range, default=":", help="Characters of its texts, or of the part."
+)
+@click.option("--part", help="One text of it, as replay --actions names it.")
+@click.option("--jsonl", is_flag=True, help="Print a line of JSON for each span; without --message, of all messages.")
+@settings
+def why(
+    recording: Path,
+    message: int | None,
+    span: slice,
+    part: str | None,
+    jsonl: bool,
+    path: Path | None,
+    generic_agent: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Say where characters of a recorded session are at its end: in view or archived, since when, and why.
+
+    SESSION is a recording, as for replay. It is played from its first message to its last.
+    """
+    if message is None and not jsonl:
+        raise click.UsageError("name a --message, or ask for all with --jsonl")
+    effective, _ = configuration(path, generic_agent, overrides)
+    in_memory = effective.archive.model_copy(update={"url": None})  # a look at a session must not leave anything behind
+    try:
+        session = session_of(read(recording), effective.model_copy(update={"archive": in_memory}))
+        spans = session.manifest() if message is None else session.where(message, span.start or 0, span.stop, part=part)
+    except (ReadError, GAContextError) as error:
+        raise click.ClickException(str(error)) from None
+    for one in spans:
+        click.echo(json.dumps(one.to_dict()) if jsonl else str(one))
 
 
 @main.command()

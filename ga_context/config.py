@@ -80,6 +80,7 @@ GENERIC_AGENT: dict[str, dict[str, Any]] = {
         "window_chars": 800,
         "tags": ("thinking", "think", "tool_use", "tool_call", "tool_result"),
         "anchor_tags": ("history", "key_info", "earlier_context"),
+        "recall_grace": 10,
         "drop_reasoning": True,
     },
     "evict": {"keep_first": 0, "unit": "message"},

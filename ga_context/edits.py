@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ga_context.closure import joined
 from ga_context.config import ContextConfig
 from ga_context.model import Block, Cause, Message, Path, Row, Side
+from ga_context.recall import Held
 from ga_context.report import Action, Stage
 from ga_context.state import State
 from ga_context.text.plain import plain
@@ -37,6 +38,8 @@ class CutTexts(NamedTuple):
     cuts: tuple[tuple[Path, Cut], ...]
     stage: Stage
     reason: str
+    held: tuple[tuple[Path, Held], ...] = ()
+    """Texts that are a part of an original: what is cut of them is in the archive already."""
 
 
 class Swap(NamedTuple):
@@ -169,8 +172,12 @@ def _action(edit: Swap | Insert, block: Block, before: int, after: int, ref: str
 
 def _cut(state: State, turn: Turn, block: Block, edit: CutTexts) -> Block:
     texts = dict(state.fmt.texts(block))
+    parts = dict(edit.held)
     for path, cut in edit.cuts:
-        if path in texts:
+        if path in parts:
+            before, part = block.text_chars(path, texts[path]), parts[path]
+            ref, start, end = part.ref, *[part.place(at) for at in cut.gone[:2]]
+        elif path in texts:
             text = texts[path]
             before = block.text_chars(path, text)
             ref, (start, end, _) = state.archive.put(text), cut.gone
@@ -178,8 +185,8 @@ def _cut(state: State, turn: Turn, block: Block, edit: CutTexts) -> Block:
             payload = next(payload for payload in state.fmt.payloads(block) if payload.path == path)
             before = state.fmt.charge(block, payload)
             ref, start, end = state.archive.put(payload.original), 0, len(payload.data)
-        part = ".".join([str(key) for key in (block.position, *path)]) if block.position >= 0 else None
-        action = Action(edit.stage, edit.reason, block.ordinal, None, part, start, end, before, cut.size, ref)
+        at = ".".join([str(key) for key in (block.position, *path)]) if block.position >= 0 else None
+        action = Action(edit.stage, edit.reason, block.ordinal, None, at, start, end, before, cut.size, ref)
         action.lost = [*cut.lost]
         for original in cut.also:
             state.archive.put(original)

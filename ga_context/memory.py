@@ -9,11 +9,9 @@ from itertools import groupby
 from ga_context.edits import Turn
 from ga_context.model import Block, Line, Message
 from ga_context.state import State
-from ga_context.text.tags import find, matches
+from ga_context.text.marker import TITLE
+from ga_context.text.tags import bracketed, matches
 from ga_context.text.window import head_tail
-
-TITLE = "[working memory of this session: earlier messages may be shortened or left out]"
-"""Fixed first line."""
 
 LEAST_KEY_INFO_CHARS = 100
 FOLDED_PER_LINE = 20
@@ -110,16 +108,9 @@ def anchor_text(state: State, turn: Turn) -> str | None:
     return "\n".join(parts)
 
 
-def _plain(text: str, names: Sequence[str]) -> str:
-    """Return a line with listed tags in brackets, so that none opens or closes a part of the block."""
-    for tag in reversed(find(text, names)):
-        text = f"{text[: tag.start]}[{text[tag.start + 1 : tag.end - 1]}]{text[tag.end :]}"
-    return text
-
-
 def _balanced(text: str, names: Sequence[str]) -> str:
     """Return the agent's notes as they are, or with listed tags in brackets where one of them stands alone."""
-    return _plain(text, names) if any([mate is None for _, mate in matches(text, names)]) else text
+    return bracketed(text, names) if any([mate is None for _, mate in matches(text, names)]) else text
 
 
 def _last_turns(lines: Sequence[Line], turns: int) -> tuple[list[Line], int]:
@@ -136,7 +127,7 @@ def _newest_that_fit(lines: list[str], room: int, names: Sequence[str]) -> str:
     """Return the newest lines, each with its line end in the room, and no listed tag in them."""
     text = "\n".join(lines)
     if "<" in text:
-        lines = [_plain(line, names) for line in lines]
+        lines = [bracketed(line, names) for line in lines]
         text = "\n".join(lines)
     if len(text) + 1 <= room:
         return text

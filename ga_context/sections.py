@@ -122,6 +122,9 @@ class CompactConfig(Section):
     """Names of the tags whose content is cut to window_chars (report 2.3.4)."""
     anchor_tags: tuple[TagName, ...] = ANCHOR_TAGS
     """Names of the tags whose content becomes [...] in old anchors (report 2.3.4)."""
+    recall_grace: Count = 10
+    """Turns for which no pass cuts a text that the model recalled: two intervals, so that it outlives a pass more than
+    other results do. An eviction takes it last (issue 6, point 2; the report has no recall)."""
     drop_reasoning: Switch = True
     """Whether a pass drops old signed reasoning whole, since it must not be shortened (spec 6)."""
 

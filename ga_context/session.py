@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
-from ga_context import checkpoint, formats, schema
+from ga_context import checkpoint, formats, manifest, own_tools, schema
 from ga_context.archive import Archive, Found, open_archive
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
 from ga_context.errors import ArchiveError, BudgetExceeded, ConfigError, InvalidMessages
+from ga_context.manifest import Span
 from ga_context.matching import match
 from ga_context.model import Message
 from ga_context.pipeline import STAGES, Stage, advance, check
@@ -138,13 +139,51 @@ class ContextSession:
                 self._state.mark(key_info=text)
                 self._noted = text
 
-    def recall(self, ref: str) -> str | bytes:
+    def recall(self, ref: str, start: int | None = None, end: int | None = None) -> str | bytes:
         """Return the original behind a reference: a text, a message or list of messages as JSON, or bytes.
+
+        ``start`` and ``end`` ask for a part, as a slice does: characters of a text, bytes of anything else.
 
         Raises:
             UnknownReference: nothing is archived under it.
         """
-        return self._state.archive.recall(ref)
+        return self._state.archive.recall(ref)[start:end]
+
+    def tools(self) -> list[Message]:
+        """Return the definitions of ``recall_context`` and ``update_working_checkpoint``, for the model.
+
+        They stand in a request's list of tools beside yours, in the session's format; for Gemini both in one entry.
+
+        Raises:
+            ConfigError: the format is not known yet.
+        """
+        return own_tools.definitions(self._known_format().fmt)
+
+    def handle_tool_call(self, call: Any) -> Any:
+        """Answer a call of ``recall_context`` or ``update_working_checkpoint``; return None for any other.
+
+        Args:
+            call: as it stands in the model's message, a dict or the SDK's object: a block (anthropic, bedrock), an
+                entry of ``tool_calls`` (openai-chat), an item (openai-responses), a part or function call (gemini),
+                what stands in the tags (text).
+
+        Returns:
+            What goes into the list: a message (openai-chat), an item (openai-responses), a block or part of the next
+            user message (anthropic, bedrock, gemini), a string with its tags for it (text). An unknown reference or a
+            wrong argument is answered, too: in words for the model.
+
+        Raises:
+            ConfigError: the format is not known yet.
+        """
+        with self._lock:
+            return own_tools.handle(self._known_format(), self.config, call)
+
+    def _known_format(self) -> State:
+        if not self._state.decided:
+            raise ConfigError(
+                "the wire format is not known before a list has shown it; name it: ContextSession(format=...)"
+            )
+        return self._state
 
     def search(self, words: str, *, limit: int = 20) -> list[Found]:
         """Return the places in this session's originals that hold some words, in any language, the best first.
@@ -162,6 +201,30 @@ class ContextSession:
         """
         with self._lock:
             return self._state.archive.forget(ref)
+
+    def where(self, message: int, start: int = 0, end: int | None = None, *, part: str | None = None) -> list[Span]:
+        """Return where characters of the raw history are now, since when, and why; see ``ga_context.manifest.Span``.
+
+        Args:
+            message: a raw message, counted over the session from 0.
+            start: first character, of the texts of the message one behind the other, or of the part.
+            end: behind the last character; None: to the end.
+            part: one text of the message, named as in an action of a report.
+
+        Raises:
+            InvalidMessages: there is no such message or part.
+        """
+        with self._lock:
+            return manifest.where(self._state, self.reports, message, start, end, part)
+
+    def manifest(self) -> list[Span]:
+        """Return where every character of the raw history is now."""
+        with self._lock:
+            return list(manifest.everything(self._state, self.reports))
+
+    def original(self, span: Span) -> str:
+        """Return the characters of a span, from the view or by its reference."""
+        return manifest.recovered(self._state, span)
 
     def record_usage(self, usage: Any) -> None:
         """Add a response's usage object (SDK object or dict) to the sums in ``usage``, nested keys with dots."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ga_context import ContextConfig, __version__
+from ga_context import ContextConfig, ContextSession, __version__
 from ga_context.cli import main
 
 REQUEST = {"role": "user", "content": "List the files."}
@@ -281,3 +281,77 @@ def test_html_says_what_is_wrong(tmp_path: Path) -> None:
     path.write_text(PAGE)
     for arguments in (["html", path, "--budget", 100], ["html", path, "--mode", "xml"], ["html", tmp_path / "none"]):
         assert run(*arguments).exit_code == 2
+
+
+# --- recall and why ---
+
+
+def test_recall_prints_an_original_of_an_archive(tmp_path: Path) -> None:
+    """All of it or a part, from the archive that is named or configured, or from a dump."""
+    archive = tmp_path / "archive.db"
+    long = "x" * 12_000 + "the end\n"
+    one = ContextSession({"archive": {"url": str(archive)}}, format="anthropic")
+    two = ContextSession(format="anthropic")
+    for each in (one, two):
+        each.prepare(session(long)[:-1])
+    ref = one.report.actions[0].ref
+    dump = tmp_path / "dump.json"
+    dump.write_text(two.dump(), encoding="utf-8")
+    assert run("recall", ref, "--archive", archive).stdout == long
+    assert run("recall", ref, "--set", f"archive.url={archive}", "--range", "11999:").stdout == "xthe end\n"
+    assert run("recall", ref, "--dump", dump, "--range", ":3").stdout == "xxx"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "told"),
+    [
+        ([], 2, "nothing is kept outside a session in memory: name an --archive, or a --dump"),
+        (["--archive", "missing.db"], 2, "there is no archive at missing.db"),
+        (["--range", "1-2"], 2, "'1-2' is not two numbers with a colon between, such as 0:400"),
+        (["--dump", "dump.json"], 1, "no original is archived under 'fedcba9876543210'"),
+        (["--dump", "no-dump.json"], 2, "this is no dump of a session"),
+    ],
+)
+def test_recall_says_what_is_wrong(
+    arguments: list[str], exit_code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dump.json").write_text(ContextSession(format="text").dump(), encoding="utf-8")
+    (tmp_path / "no-dump.json").write_text("{", encoding="utf-8")
+    result = run("recall", "fedcba9876543210", *arguments)
+    assert (result.exit_code, told in " ".join(result.stderr.split())) == (exit_code, True)
+
+
+def test_why_says_where_characters_are(recording: Path) -> None:
+    """Of a message, of a range or part of it, or of all as lines of JSON."""
+    lines = run("why", recording, "--message", 2, "--range", "0:6000").stdout.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("message 2 part 0 [0:4,")
+    assert lines[0].endswith(": excerpt, message 2 of the view")
+    assert re.fullmatch(
+        r"message 2 part 0 \[4,\d+:6,000\]: archived, ref [0-9a-f]{16} \[4,\d+:6,000\]; "
+        "left in turn 2 by truncate: over the limit of code_run",
+        lines[1],
+    )
+    spans = [json.loads(line) for line in run("why", recording, "--jsonl").stdout.splitlines()]
+    assert [(one["message"], one["part"], one["place"]) for one in spans] == [
+        (0, "0", "view"),
+        (1, "0.code", "view"),
+        (2, "0", "excerpt"),
+        (2, "0", "archived"),
+        (2, "0", "excerpt"),
+        (3, "0", "view"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "told"),
+    [
+        ([], 2, "name a --message, or ask for all with --jsonl"),
+        (["--message", "9"], 1, "`messages[9]` is not there; the session knows the messages 0 to 3"),
+        (["--message", "0", "--part", "7"], 1, "`messages[0]` has no part '7'; its texts are: 0"),
+    ],
+)
+def test_why_says_what_is_wrong(arguments: list[str], exit_code: int, told: str, recording: Path) -> None:
+    result = run("why", recording, *arguments)
+    assert (result.exit_code, told in " ".join(result.stderr.split())) == (exit_code, True)

@@ -68,6 +68,7 @@ THE_REPORT: dict[str, dict[str, Any]] = {
         "window_chars": 800,
         "tags": ["thinking", "think", "tool_use", "tool_call", "tool_result"],
         "anchor_tags": ["history", "key_info", "earlier_context"],
+        "recall_grace": 10,
         "drop_reasoning": True,
     },
     "evict": {"keep_first": 0, "unit": "message"},
@@ -579,7 +580,7 @@ def test_every_key_has_a_row() -> None:
     """All keys of all sections, and what is set of each tool."""
     config, rows = layered()
     assert config == ContextConfig()
-    assert len(rows) == 11 + 9 + 7 + 2 + 6 + 7 + 3
+    assert len(rows) == 11 + 9 + 8 + 2 + 6 + 7 + 3
     assert rows[0] == Origin("budget.window_tokens", 30_000, "default")
     assert Origin("budget.chars", None, "default") in rows
     assert [row.key for row in rows if row.key.startswith("tools.")] == [

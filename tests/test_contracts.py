@@ -28,7 +28,7 @@ LAYERS = (
     ("sections", "sources", "config", "model"),
     ("archive", "formats", "report"),
     ("state",),
-    ("closure", "edits", "ledger", "matching", "memory", "reading", "schema"),
+    ("closure", "edits", "ledger", "manifest", "matching", "memory", "own_tools", "reading", "recall", "schema"),
     ("stages",),
     ("pipeline", "checkpoint"),
     ("session",),
@@ -43,7 +43,13 @@ BESIDE = {
     ("config", "sources"),
     ("sources", "sections"),
     ("edits", "closure"),
+    ("edits", "recall"),
+    ("manifest", "ledger"),
+    ("manifest", "reading"),
     ("memory", "edits"),
+    ("own_tools", "ledger"),
+    ("own_tools", "recall"),
+    ("recall", "closure"),
     ("schema", "edits"),
 }
 """(importer, imported) within one layer."""

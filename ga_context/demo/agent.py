@@ -12,7 +12,7 @@ from ga_context import Action, ContextSession, Report
 from ga_context.demo import tools
 from ga_context.demo.policy import Message, Policy, newest_text, text_of
 from ga_context.demo.script import REQUEST
-from ga_context.memory import TITLE
+from ga_context.text.marker import TITLE
 
 
 @dataclass(frozen=True, slots=True)

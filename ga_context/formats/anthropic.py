@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import BlockFormat, as_text, check_list, long_leaves, moved
+from ga_context.formats.base import BlockFormat, as_text, check_list, has_strings, long_leaves, moved
 from ga_context.model import Block, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
 from ga_context.payload.pixels import Size
@@ -114,6 +114,17 @@ class Anthropic(BlockFormat):
     def call_input(self, block: Block) -> Any:
         return block.base.get("input")
 
+    def tool(self, name: str, description: str, parameters: Message) -> Message:
+        return {"name": name, "description": description, "input_schema": parameters}
+
+    def as_call(self, call: Any) -> Block | None:
+        is_call = has_strings(call, "id", "name") and call.get("type") == "tool_use"
+        return self._item(0, 0, call, "assistant", 0) if is_call else None
+
+    def answer(self, call: Block, text: str, *, failed: bool = False) -> Any:
+        error = {"is_error": True} if failed else {}
+        return {"type": "tool_result", "tool_use_id": call.id, "content": text, **error}
+
     def mend(self, block: Block) -> Block | None:
         if block.kind == "result":
             return self._mended_result(block)
@@ -155,7 +166,7 @@ class Anthropic(BlockFormat):
         return {**message, "content": [_unmarked(item) for item in items]} if items else message
 
     def result(self, call: Block, text: str) -> tuple[Message, Block]:
-        item = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}
+        item = self.answer(call, text, failed=True)
         block = self.block("result", "content", item, call.ordinal, id=call.id, tools=call.tools, missing=True)
         return {"role": "user", "content": []}, block
 

@@ -203,6 +203,26 @@ class Format:
         """Return (tool, input) of each call in a call block."""
         return [(block.tools[0], self.call_input(block))]
 
+    def tool(self, name: str, description: str, parameters: Message) -> Message:
+        """Return the definition of a tool, given the JSON Schema of its input."""
+        return {"name": name, "description": description, "parameters": parameters}
+
+    def offered(self, tools: list[Message]) -> list[Message]:
+        """Return definitions as they stand in a request's list of tools."""
+        return tools
+
+    def as_call(self, call: Any) -> Block | None:
+        """Read one call as it stands in a message of the model's; None where it is no call that has a result."""
+        raise NotImplementedError
+
+    def answer(self, call: Block, text: str, *, failed: bool = False) -> Any:
+        """Return the result of a call as it stands in the list: a message, an item, or a block of the next message."""
+        raise NotImplementedError
+
+    def quoted(self, text: str, names: Sequence[str]) -> str:
+        """Return a text of the same length that can stand in a result, where these names are tags."""
+        return text
+
     def is_malformed(self, block: Block, tools: Any) -> bool:
         """Return whether a text of the model's holds a call that cannot be run, given the tool definitions."""
         return False
@@ -435,6 +455,11 @@ class Format:
         for path in [] if isinstance(wire, str) else self._charged(wire):
             wire = put(wire, path, "")
         return wire
+
+
+def has_strings(item: Any, *keys: str) -> bool:
+    """Return whether an item is a dict with a string under each of these keys."""
+    return isinstance(item, dict) and all([isinstance(item.get(key), str) for key in keys])
 
 
 def _held(value: Any, path: Iterable[str | int]) -> Any:

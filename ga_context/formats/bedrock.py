@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import BlockFormat, leaves, long_leaves, moved
+from ga_context.formats.base import BlockFormat, has_strings, leaves, long_leaves, moved
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
 from ga_context.payload.pixels import Size
@@ -133,6 +133,20 @@ class Bedrock(BlockFormat):
     def call_input(self, block: Block) -> Any:
         return block.base["toolUse"].get("input")
 
+    def tool(self, name: str, description: str, parameters: Message) -> Message:
+        return {"toolSpec": {"name": name, "description": description, "inputSchema": {"json": parameters}}}
+
+    def as_call(self, call: Any) -> Block | None:
+        if has_strings(call, "toolUseId"):
+            call = {"toolUse": call}
+        use: Any = call.get("toolUse") if isinstance(call, dict) else None
+        is_call = has_strings(use, "toolUseId", "name") and use.get("type") is None
+        return self._call(0, 0, call, 0) if is_call else None
+
+    def answer(self, call: Block, text: str, *, failed: bool = False) -> Any:
+        status = {"status": "error"} if failed else {}  # not every model knows the key
+        return {"toolResult": {"toolUseId": call.id, "content": [self.text_item(text)], **status}}
+
     def mend(self, block: Block) -> Block | None:
         if block.kind == "result":
             return self._with_content(block)
@@ -192,7 +206,7 @@ class Bedrock(BlockFormat):
         return all([block.kind == "marker" for block in row.blocks])
 
     def result(self, call: Block, text: str) -> tuple[Message, Block]:
-        item = {"toolResult": {"toolUseId": call.id, "content": [self.text_item(text)], "status": "error"}}
+        item = self.answer(call, text, failed=True)
         block = self.block("result", "content", item, call.ordinal, id=call.id, tools=call.tools, missing=True)
         return {"role": "user", "content": []}, block
 

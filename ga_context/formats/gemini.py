@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, long_leaves, parsed
+from ga_context.formats.base import Format, has_strings, long_leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Side, put
 from ga_context.payload.charge import gemini_tokens
 from ga_context.payload.pixels import Size
@@ -155,6 +155,22 @@ class Gemini(Format):
         args = _body(block.base).get("args")
         return {} if args is None else args
 
+    def offered(self, tools: list[Message]) -> list[Message]:
+        return [{"functionDeclarations": tools}]
+
+    def as_call(self, call: Any) -> Block | None:
+        if has_strings(call, "name") and "args" in call:  # as the SDK lists them: without the part around them
+            call = {CALL[0]: call}
+        key = _spelled(call, CALL) if isinstance(call, dict) else ""
+        return self._part(0, 0, call, "assistant", 0) if key and has_strings(call[key], "name") else None
+
+    def answer(self, call: Block, text: str, *, failed: bool = False) -> Any:
+        key = _function_key(call.base)
+        shown = _shown_id(call.base[key])
+        response = {"error" if failed else OUTPUT: text}
+        body = {**({"id": shown} if shown else {}), "name": call.tools[0], "response": response}
+        return {RESULT[CALL.index(key)]: body}
+
     def mend(self, block: Block) -> Block | None:
         if block.sealed or block.kind == "other":
             return None
@@ -179,10 +195,7 @@ class Gemini(Format):
         return {"role": "user", "parts": []}, self.block(kind, "parts", self.text_item(text), ordinal)
 
     def result(self, call: Block, text: str) -> tuple[Message, Block]:
-        key = _function_key(call.base)
-        shown = _shown_id(call.base[key])
-        body = {**({"id": shown} if shown else {}), "name": call.tools[0], "response": {"error": text}}
-        item = {RESULT[CALL.index(key)]: body}
+        item = self.answer(call, text, failed=True)
         block = self.block("result", "parts", item, call.ordinal, id=call.id, tools=call.tools, missing=True)
         return {"role": "user", "parts": []}, block
 

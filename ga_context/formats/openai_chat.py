@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, as_text, check_list, long_leaves, parsed
+from ga_context.formats.base import Format, as_text, check_list, has_strings, long_leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
@@ -100,8 +100,7 @@ class OpenAIChat(Format):
             if body is None or not isinstance(call.get("id"), str):
                 key = f"tool_calls[{i}]"
                 raise InvalidMessages("must have a string `id` and a `function` with a `name`", index, key)
-            tools = (str(body.get("name", "")),)
-            yield self.block("call", "tool_calls", call, ordinal, n + i, id=call["id"], tools=tools)
+            yield self.block("call", "tool_calls", call, ordinal, n + i, id=call["id"], tools=(_name(call),))
 
     def texts(self, block: Block) -> list[tuple[Path, str]]:
         base = block.base
@@ -158,6 +157,16 @@ class OpenAIChat(Format):
     def call_input(self, block: Block) -> Any:
         given = _arguments(block.base)
         return given if block.base.get("type") == "custom" else parsed(given)
+
+    def tool(self, name: str, description: str, parameters: Message) -> Message:
+        return {"type": "function", "function": super().tool(name, description, parameters)}
+
+    def as_call(self, call: Any) -> Block | None:
+        is_call = has_strings(call, "id") and has_strings(_body(call), "name")
+        return self.block("call", "tool_calls", call, 0, 0, id=call["id"], tools=(_name(call),)) if is_call else None
+
+    def answer(self, call: Block, text: str, *, failed: bool = False) -> Any:
+        return {"role": "tool", "tool_call_id": call.id, "content": text}
 
     def mend(self, block: Block) -> Block | None:
         base = block.base
@@ -233,6 +242,10 @@ class AlternatingChat(OpenAIChat):
 def _body(call: Message) -> Message | None:
     body = call.get("custom" if call.get("type") == "custom" else "function")
     return body if isinstance(body, dict) else None
+
+
+def _name(call: Message) -> str:
+    return str((_body(call) or {}).get("name", ""))
 
 
 def _arguments(call: Message) -> Any:

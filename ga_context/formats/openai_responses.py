@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, check_list, long_leaves, parsed
+from ga_context.formats.base import Format, check_list, has_strings, long_leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
@@ -243,6 +243,17 @@ class OpenAIResponses(Format):
     def call_input(self, block: Block) -> Any:
         given = next((block.base[key] for key in INPUTS if key in block.base), None)
         return given if block.base["type"] == "custom_tool_call" else parsed(given)
+
+    def tool(self, name: str, description: str, parameters: Message) -> Message:
+        # A schema that says nothing of it is made strict by the server, and then every key is required.
+        return {"type": "function", **super().tool(name, description, parameters), "strict": False}
+
+    def as_call(self, call: Any) -> Block | None:
+        is_call = has_strings(call, "call_id", "name") and call.get("type") in ARGUMENTS
+        return self._item(0, call, "assistant", 0) if is_call else None
+
+    def answer(self, call: Block, text: str, *, failed: bool = False) -> Any:
+        return {"type": _result_type(call.base["type"]), "call_id": call.id, "output": text}
 
     def mend(self, block: Block) -> Block | None:
         if block.kind == "result":

@@ -8,8 +8,9 @@ from typing import Any
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format, parsed
 from ga_context.model import Block, Kind, Message, Path, Side
+from ga_context.text.size import json_text
 from ga_context.text.summary import first_line, printable
-from ga_context.text.tags import has_lone, pairs
+from ga_context.text.tags import bracketed, has_lone, matches, pairs
 
 CALL_TAGS = ("tool_use", "tool_call")
 RESULT_TAGS = ("tool_result",)
@@ -73,6 +74,22 @@ class TaggedText(Format):
 
     def calls(self, block: Block) -> list[tuple[str, Any]]:
         return _calls(self.texts(block)[0][1])
+
+    def as_call(self, call: Any) -> Block | None:
+        if isinstance(call, dict):
+            call = json_text(call)
+        if not isinstance(call, str):
+            return None
+        text = call if pairs(call, CALL_TAGS) else f"<{CALL_TAGS[0]}>{call}</{CALL_TAGS[0]}>"
+        block = self._string(text, "assistant", 0, 0, bare=True)
+        return block if len(block.tools) == 1 and block.tools[0] else None
+
+    def answer(self, call: Block, text: str, *, failed: bool = False) -> Any:
+        return f"<{RESULT_TAGS[0]}>{text}</{RESULT_TAGS[0]}>"
+
+    def quoted(self, text: str, names: Sequence[str]) -> str:
+        names = (*names, *CALL_TAGS, *RESULT_TAGS)
+        return bracketed(text, names) if any([mate is None for _, mate in matches(text, names)]) else text
 
     def is_malformed(self, block: Block, tools: Any) -> bool:
         text = next((text for _, text in self.texts(block)), "")

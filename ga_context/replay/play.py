@@ -116,6 +116,18 @@ def play(recording: Recording, config: ContextConfig, on_turn: OnTurn | None = N
     return played
 
 
+def session_of(recording: Recording, config: ContextConfig) -> ContextSession:
+    """Return the session that a recording ends in, every turn of it prepared, the last message included.
+
+    Raises:
+        GAContextError: it cannot be replayed to its end.
+    """
+    session = ContextSession(config, format=recording.format)
+    for end in [*model_calls(recording.messages, recording.format), len(recording.messages)]:
+        session.prepare(recording.messages[:end], system=recording.system, tools=recording.tools)
+    return session
+
+
 def play_file(path: Path, config: ContextConfig, on_turn: OnTurn | None = None) -> Played:
     """Read and play one file; what cannot be read comes back as an error, too."""
     try:

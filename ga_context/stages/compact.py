@@ -8,6 +8,7 @@ from itertools import pairwise
 from ga_context.closure import first_of_response, pending_calls, response
 from ga_context.edits import CutTexts, Edit, Pass, Swap, Turn
 from ga_context.model import Block, Path, Payload
+from ga_context.recall import RECALL_TOOL, Held, held_in, is_spared
 from ga_context.stages.truncate import listed_tags, structured
 from ga_context.state import State
 from ga_context.text.marker import FOLDED, payload_note
@@ -47,17 +48,20 @@ def open_row(state: State) -> int | None:
 
 def _pass(state: State, turn: Turn, keep_recent: int) -> list[Edit]:
     """Compact what became old since the last pass; what was old then keeps its bytes."""
-    border, before = border_before(state, keep_recent), state.marks.border
+    old, before = border_before(state, keep_recent), state.marks.border
+    border = old
     newest = open_row(state)
     open_loop = response(state, newest) if newest is not None else range(0)
     pending = pending_calls(state)
     edits: list[Edit] = []
     for index, last in reversed(list(_rows_since(state, before))):
         row = state.rows[index]
-        if last >= border or row.side == "system" or index in pending:
+        if last >= old or row.side == "system" or index in pending:
             continue
         for place, block in enumerate(row.blocks):
-            if block.kind != "reasoning" or index not in open_loop:
+            if RECALL_TOOL in block.tools and is_spared(state, turn.config, turn.number, block):
+                border = min(border, block.ordinal)  # it is looked at again when its grace is over
+            elif block.kind != "reasoning" or index not in open_loop:
                 edits.extend(_compacted(state, turn, index, place, block))
     if open_loop:
         border = min(border, state.rows[open_loop.start].ordinal)  # its reasoning is looked at again when it is older
@@ -91,17 +95,21 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
         edits.append(Swap(index, place, new, "compact", "old anchor", block.note))
     if block.ordinal == state.marks.request and block.kind != "result":
         return edits
-    cuts = []
+    cuts, parts = [], []
     for path, text in fmt.texts(block):
-        cut = _cut(state, turn, block, path, text)
+        held = held_in(state, turn.config, block, path, text) if RECALL_TOOL in block.tools else None
+        cut = _part_cut(state, turn, held, text) if held else None
+        if cut is None:
+            held, cut = None, _cut(state, turn, block, path, text)
         if cut is not None and cut.size < block.text_chars(path, text):
             cuts.append((path, cut))
+            parts += [(path, held)] if held else []
     if cuts:
-        edits.append(CutTexts(index, place, tuple(cuts), "compact", f"old {block.kind}"))
+        edits.append(CutTexts(index, place, tuple(cuts), "compact", f"old {block.kind}", tuple(parts)))
     for payload in [one for one in fmt.payloads(block) if one.path not in dict(block.cuts)]:
-        held = placeholder(state, payload)
-        if held[1].size < fmt.charge(block, payload):
-            edits.append(CutTexts(index, place, (held,), "compact", f"old payload: {payload.label}"))
+        line = placeholder(state, payload)
+        if line[1].size < fmt.charge(block, payload):
+            edits.append(CutTexts(index, place, (line,), "compact", f"old payload: {payload.label}"))
     return edits
 
 
@@ -132,6 +140,13 @@ def _cut(state: State, turn: Turn, block: Block, path: Path, text: str) -> Cut |
         return None
     json = block.kind == "result" and structured(turn.config, block)
     return fit(text, limit, state.archive.ref(text), tags=tags, json=json, must_parse=fmt.is_json(block, path))
+
+
+def _part_cut(state: State, turn: Turn, held: Held, text: str) -> Cut | None:
+    """Return the window on a part of an original, which its marks refer to."""
+    tags = listed_tags(turn.config) if state.fmt.tagged else ()
+    limit = turn.config.compact.window_chars + (len(text) - held.end if state.fmt.tagged else 0)
+    return held.cut(text, limit, tags=tags) if len(text) > limit else None
 
 
 def _tags_cut(state: State, turn: Turn, block: Block, text: str) -> Cut | None:

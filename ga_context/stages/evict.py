@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import tee
+from itertools import chain, tee
 
 from ga_context.closure import response, results_end
 from ga_context.edits import Edit, Evict, Turn
 from ga_context.memory import excess_bytes, reserve, reserve_bytes
 from ga_context.model import Block, Row, Side
+from ga_context.recall import spared_ordinals
 from ga_context.stages.compact import border_before, open_row
 from ga_context.stages.repair import opening_chars, tell
 from ga_context.state import State
@@ -45,9 +46,16 @@ def evict(state: State, turn: Turn) -> list[Edit]:
         return []
     newest = border_before(state, settings.min_messages)
     keep_first = turn.config.evict.keep_first
-    found, again = tee(units(state))
-    free = (unit for unit in found if not unit.mandatory and unit.first >= keep_first and unit.last < newest)
-    return _proposed(state, turn, again, _until(goals, free), f"over {goals[0].what}: the oldest go first")
+    found, later, again = tee(units(state), 3)
+    last = spared_ordinals(state, turn.config, turn.number)
+
+    def free(units: Iterable[Unit]) -> Iterator[Unit]:
+        return (unit for unit in units if not unit.mandatory and unit.first >= keep_first and unit.last < newest)
+
+    first = (unit for unit in free(found) if last.isdisjoint((unit.first, unit.last)))
+    recalled = (unit for unit in free(later) if not last.isdisjoint((unit.first, unit.last))) if last else ()
+    gone = _until(goals, chain(first, recalled))
+    return _proposed(state, turn, again, gone, f"over {goals[0].what}: the oldest go first")
 
 
 def evict_protected(state: State, turn: Turn) -> list[Edit]:

@@ -9,6 +9,7 @@ from ga_context.closure import pending_calls
 from ga_context.edits import CutTexts, Edit, Turn
 from ga_context.memory import excess
 from ga_context.model import Block, Path
+from ga_context.recall import Held, held_in, spared_ordinals
 from ga_context.stages.truncate import listed_tags, structured
 from ga_context.state import State
 from ga_context.text.marker import marker
@@ -82,17 +83,25 @@ def _is_mandatory(state: State, one: Candidate, pending: range) -> bool:
 def _cuts(state: State, turn: Turn, over: int, found: list[Candidate], least: int) -> list[Edit]:
     """Cut the largest texts, to ``least`` or more, as the budget needs."""
     edits: list[Edit] = []
-    for one in sorted(found, key=lambda one: (-one.chars, one.row, one.block)):
+    last = spared_ordinals(state, turn.config, turn.number)
+    for one in sorted(found, key=lambda one: (_block(state, one).ordinal in last, -one.chars, one.row, one.block)):
         if over <= 0:
             break
-        cut, gain = _shortened(state, turn, one, over, least)
+        held = held_in(state, turn.config, _block(state, one), one.path, one.text)
+        cut, gain = _shortened(state, turn, one, over, least, held) if held else (None, 0)
+        if cut is None or gain < over:
+            held = None
+            cut, gain = _shortened(state, turn, one, over, least)
         if cut is not None and gain > 0:
-            edits.append(CutTexts(one.row, one.block, ((one.path, cut),), "evict", "still over the budget"))
+            parts = ((one.path, held),) if held else ()
+            edits.append(CutTexts(one.row, one.block, ((one.path, cut),), "evict", "still over the budget", parts))
             over -= gain
     return edits
 
 
-def _shortened(state: State, turn: Turn, one: Candidate, over: int, least: int) -> tuple[Cut | None, int]:
+def _shortened(
+    state: State, turn: Turn, one: Candidate, over: int, least: int, held: Held | None = None
+) -> tuple[Cut | None, int]:
     """Cut a text so that ``over`` characters go, if it has them, and return how many go at least.
 
     One character less is one less as JSON, but what has to be escaped in a mark is one more.
@@ -101,7 +110,9 @@ def _shortened(state: State, turn: Turn, one: Candidate, over: int, least: int) 
     floor = max(len(mark) + LEAST_TEXT_CHARS, least)
     limit, step = one.chars - over - mark.count("\n"), 1
     while floor < one.chars:
-        cut = _cut(state, turn, one, max(limit, floor))
+        tags = listed_tags(turn.config) if state.fmt.tagged else ()
+        room = max(limit, floor)
+        cut = held.cut(one.text, room, tags=tags) if held else _cut(state, turn, one, room)
         gain = one.chars - cut.size - cut.escapes if cut is not None else 0
         if gain >= over or limit <= floor:
             return cut, gain

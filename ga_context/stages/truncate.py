@@ -10,6 +10,7 @@ from ga_context.config import ContextConfig, ToolLimits
 from ga_context.edits import CutTexts, Edit, Turn
 from ga_context.html import LEAST_BUDGET, prune_page
 from ga_context.model import Block, Path
+from ga_context.recall import RECALL_TOOL, held_in
 from ga_context.state import State
 from ga_context.text.marker import page_note
 from ga_context.text.sniff import is_html
@@ -28,6 +29,8 @@ def truncate(state: State, turn: Turn) -> list[Edit]:
             if block.kind != "result" or block.ours or block.sealed or block.ordinal < turn.first_new:
                 continue
             for path, text in state.fmt.texts(block):
+                if RECALL_TOOL in block.tools and held_in(state, turn.config, block, path, text):
+                    continue  # it was made to a limit, and cutting it would have the model ask again
                 cut = _cut(state, turn, index, block, path, text)
                 if cut is not None:
                     reason = f"over the limit of {', '.join(block.tools) or 'any tool'}"

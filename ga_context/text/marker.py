@@ -36,6 +36,9 @@ EMPTY_LIST = "[the messages so far hold no text]"
 """Is all there is where nothing was left to send."""
 
 
+TITLE = "[working memory of this session: earlier messages may be shortened or left out]"
+"""Fixed first line of the anchor (spec 4.4)."""
+
 DATA = "[data omitted]"
 """Stands for base64 in a line of the anchor."""
 

@@ -94,6 +94,13 @@ def has_lone(text: str, names: Iterable[str]) -> bool:
     return any([mate < 0 for mate in mates(_outside(find(text, names), text))])
 
 
+def bracketed(text: str, names: Iterable[str]) -> str:
+    """Return a text of the same length with its listed tags in square brackets, so that none opens or closes."""
+    for tag in reversed(find(text, names)):
+        text = f"{text[: tag.start]}[{text[tag.start + 1 : tag.end - 1]}]{text[tag.end :]}"
+    return text
+
+
 def code(text: str, tags: Sequence[Tag], start: int = 0, end: int = sys.maxsize) -> list[Code]:
     """Return the code of a part of `text` that begins where none of its `tags` is open.
 
