@@ -174,7 +174,11 @@ class Predictor:
         miss = None
         if change is not None:
             thrown = definitions.rewrite_tokens(shared, sum([s.tokens for s in self._before]))
-            place = (change.part, change.message if change.message >= 0 else None, change.char)
+            place: tuple[str, int | None, int] = (change.part, None, change.char)
+            if change.message >= 0:
+                place = (change.part, change.message, change.char)
+            if change.part == "messages" and report is not None and report.first_changed is not None:
+                place = ("messages", report.first_changed, report.first_changed_char or 0)
             cause = _cause(change.part, report)
             fault = callers_fault(change) or ("a message was changed, or left out" if cause == "caller" else None)
             miss = self._miss(number, cause, place, thrown, served, fault)
