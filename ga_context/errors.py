@@ -5,6 +5,7 @@ GAContextError            (Exception)
 ├── InvalidMessages       (ValueError)   a message that no repair covers
 ├── UnknownReference      (KeyError)     nothing in the archive under this reference
 ├── ArchiveError          (OSError)      originals cannot be kept or read
+├── UnknownUsage          (ValueError)   a usage object of no known shape
 └── ConfigError           (ValueError)   a key or a value that the configuration does not know
 """
 
@@ -118,6 +119,22 @@ class ArchiveError(GAContextError, OSError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.problem,), {"view": self.view, "report": self.report}
+
+
+class UnknownUsage(GAContextError, ValueError):
+    """Say that a usage object has none of the known shapes, and which keys it has."""
+
+    def __init__(self, keys: Sequence[object]) -> None:
+        super().__init__(keys)
+        self.keys = list(keys)
+
+    def __str__(self) -> str:
+        keys = ", ".join(map(str, self.keys)) or "none"
+        return (
+            f"a usage object must have the shape of Anthropic, OpenAI (chat or responses), Gemini, DeepSeek, Bedrock, "
+            f"vLLM, SGLang or llama.cpp; this one has the keys: {keys}; pass the response's `usage` itself, or a dict "
+            "such as {'input_tokens': 1200, 'input_tokens_details': {'cached_tokens': 1024}, 'output_tokens': 80}"
+        )
 
 
 class ConfigError(GAContextError, ValueError):

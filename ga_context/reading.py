@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ga_context.archive import Archive
+from ga_context.archive import Archive, MemoryArchive
 from ga_context.errors import InvalidMessages
 from ga_context.formats.base import Format
 from ga_context.model import Incoming, Message
@@ -82,4 +82,4 @@ def _cleaned(fmt: Format, raw: Message, index: int, ordinal: int) -> Incoming:
 
 def size(fmt: Format, raw: Message, index: int) -> int:
     """Return C_H of one message as it was given."""
-    return read(fmt, Archive(), raw, index, index)[0].chars_given
+    return read(fmt, MemoryArchive(), raw, index, index)[0].chars_given

@@ -32,6 +32,8 @@ class Beside(NamedTuple):
     """Of the definitions alone; of a string, its own length."""
     digest: str = ""
     """Of the definitions; empty where there are none."""
+    markers: tuple[str, ...] = ()
+    """Times to live of the caller's cache markers in both, in their order in a request: tools, then system."""
 
 
 def measured(system: Any, tools: Any, known: Beside, state: State) -> Beside:
@@ -45,7 +47,9 @@ def measured(system: Any, tools: Any, known: Beside, state: State) -> Beside:
     texts = [_text(name, part) for name, part in (("system", system), ("tools", tools))]
     chars = len(tools) if isinstance(tools, str) else len(texts[1])
     digest = sha256(texts[1].encode("utf-8", "surrogatepass")).hexdigest()[:16] if texts[1] else ""
-    return Beside(system, tools, sum(map(len, texts)), chars, digest)
+    ttls = [state.fmt.ttl_of(item) for part in (tools, system) for item in state.fmt.beside_items(part)]
+    markers = tuple([ttl for ttl in ttls if ttl is not None])
+    return Beside(system, tools, sum(map(len, texts)), chars, digest, markers)
 
 
 def _text(name: str, part: Any) -> str:

@@ -31,7 +31,7 @@ BUDGET_KEYS = (
     "window_tokens, chars_per_token, chars, evict_to, min_messages, reserve_tokens, on_exceeded, payload_chars, "
     "payloads, body_bytes, weights"
 )
-SECTION_NAMES = "budget, tools, compact, evict, anchor, archive, formats"
+SECTION_NAMES = "budget, tools, compact, evict, anchor, archive, cache, formats"
 TOOL_KEYS = "limit, line_limit, html_limit, spill, json, per_turn_limit"
 
 
@@ -89,6 +89,7 @@ THE_REPORT: dict[str, dict[str, Any]] = {
         "live_hours": 24.0,
         "redact": [],
     },
+    "cache": {"model": None, "ttl": "5m", "max_markers": 4, "prices": {}},
     "formats": {
         "openai_chat": {"alternate": False},
         "text": {"schema_every_turns": 10, "schema_every_chars": 27_000},
@@ -580,7 +581,7 @@ def test_every_key_has_a_row() -> None:
     """All keys of all sections, and what is set of each tool."""
     config, rows = layered()
     assert config == ContextConfig()
-    assert len(rows) == 11 + 9 + 8 + 2 + 6 + 7 + 3
+    assert len(rows) == 11 + 9 + 8 + 2 + 6 + 7 + 4 + 3
     assert rows[0] == Origin("budget.window_tokens", 30_000, "default")
     assert Origin("budget.chars", None, "default") in rows
     assert [row.key for row in rows if row.key.startswith("tools.")] == [
@@ -643,10 +644,12 @@ def test_every_key_is_described_in_the_schema() -> None:
         "AnchorConfig",
         "ArchiveConfig",
         "BudgetConfig",
+        "CacheConfig",
         "CompactConfig",
         "EvictConfig",
         "FormatsConfig",
         "OpenAIChatConfig",
+        "PriceEntry",
         "Redaction",
         "TextConfig",
         "ToolEntry",

@@ -11,6 +11,7 @@ from ga_context.errors import (
     GAContextError,
     InvalidMessages,
     UnknownReference,
+    UnknownUsage,
 )
 
 EXCEEDED = BudgetExceeded(
@@ -25,6 +26,7 @@ ALL = [
     InvalidMessages("must be one of user, assistant; got 'robot'", 3, "role"),
     UnknownReference("00ff00ff00ff00ff"),
     ArchiveError("the archive is full", view=[{"role": "user", "content": "hi"}], report="the report"),
+    UnknownUsage(["tokens", "cost"]),
     ConfigError("`evict.unit` must be one thing", "`evict.units` is not a key"),
 ]
 
@@ -36,6 +38,7 @@ ALL = [
         (InvalidMessages, ValueError),
         (UnknownReference, KeyError),
         (ArchiveError, OSError),
+        (UnknownUsage, ValueError),
         (ConfigError, ValueError),
     ],
 )

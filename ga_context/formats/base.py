@@ -60,6 +60,8 @@ class Format:
 
     marks: ClassVar[bool] = False
     """Blocks may carry cache markers, at most four in a request."""
+    keyed: ClassVar[bool] = False
+    """A request may carry a key that routes it to one cache (OpenAI: ``prompt_cache_key``)."""
     misplaced: ClassVar[Mapping[Side, tuple[Kind, ...]]] = {}
     """Kinds of blocks that a message of a side may not hold."""
     ends_reasoning: ClassVar[bool] = False
@@ -112,13 +114,16 @@ class Format:
             raise InvalidMessages(f"is {role!r}; {self.name} knows {self._roles()}", index, "role")
         return side
 
+    def side_of(self, raw: Any) -> Side | None:
+        """Return who speaks in a raw message; None where the format does not know it."""
+        try:
+            return self._side(0, raw) if isinstance(raw, dict) else None
+        except InvalidMessages:
+            return None
+
     def speaks(self, raw: Any) -> bool:
         """Return whether a raw message is the model's."""
-        raw = plain(raw)
-        try:
-            return isinstance(raw, dict) and self._side(0, raw) == "assistant"
-        except InvalidMessages:
-            return False
+        return self.side_of(plain(raw)) == "assistant"
 
     def _roles(self) -> str:
         return ", ".join(repr(role) for role in self.sides)
@@ -270,6 +275,42 @@ class Format:
     def bare(self, message: Message) -> Message:
         """Return a message without cache markers, as prefixes are compared (spec 2)."""
         return message
+
+    def ttl_of(self, item: Any) -> str | None:
+        """Return the time to live of the cache marker that an item carries or is; None where there is none."""
+        return None
+
+    def is_marker(self, item: Any) -> bool:
+        """Return whether an item is a cache marker and nothing else."""
+        return False
+
+    def less_marker(self, item: Any) -> Any:
+        """Return an item of the system prompt, or a tool definition, without the cache marker that it carries."""
+        return item
+
+    def marker_at(self, items: Sequence[Any], place: int, ttl: str | None) -> list[Any]:
+        """Return items with a cache marker of ours on item ``place``, or behind it; ``ttl`` None: the shortest."""
+        raise NotImplementedError
+
+    def may_mark(self, item: Any) -> bool:
+        """Return whether a cache marker may stand on an item of a message, or behind it."""
+        return False
+
+    def marked(self, message: Message, place: int, ttl: str | None) -> Message:
+        """Return a copy of a message with a cache marker of ours on its item ``place``, or behind it."""
+        raise NotImplementedError
+
+    def unmarked_at(self, message: Message, place: int, bare: bool) -> Message:
+        """Return what ``marked`` made a copy of; ``bare``: it held a text alone."""
+        raise NotImplementedError
+
+    def marked_beside(self, value: Any, ttl: str | None) -> Any:
+        """Return a copy of a system prompt or of tool definitions with a cache marker of ours at its end."""
+        return value
+
+    def beside_items(self, value: Any) -> list[Any]:
+        """Return the items of a system prompt or of tool definitions."""
+        return list(value) if isinstance(value, list | tuple) else [value]
 
     def stray_markers(self, row: Row) -> list[int]:
         """Return the places of cache markers that the provider refuses where they stand."""
@@ -512,6 +553,23 @@ class BlockFormat(Format):
             return None
         base = text.rstrip() if isinstance(wire, str) else {**wire, "text": text.rstrip()}
         return self.render(block, base=base, cuts=())
+
+    def marked(self, message: Message, place: int, ttl: str | None) -> Message:
+        content = message["content"]
+        items = [content] if isinstance(content, str) else content
+        return {**message, "content": self.marker_at(items, place, ttl)}
+
+    def unmarked_at(self, message: Message, place: int, bare: bool) -> Message:
+        items = self._less_marker_at(message["content"], place)
+        return {**message, "content": items[0]["text"] if bare else items}
+
+    def _less_marker_at(self, items: Sequence[Any], place: int) -> list[Any]:
+        """Return items as they were before ``marker_at``."""
+        raise NotImplementedError
+
+    def marked_beside(self, value: Any, ttl: str | None) -> Any:
+        items = self.beside_items(value)
+        return self.marker_at(items, len(items) - 1, ttl) if items and items[-1] else value
 
     def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
         return {"role": "user", "content": []}, self.block(kind, "content", self.text_item(text), ordinal)

@@ -25,6 +25,9 @@ WORDS = ("text", "toolUse", "toolResult", "reasoningContent", "citationsContent"
 KEYS = frozenset({*PAYLOADS, *WORDS, "cachePoint", "guardContent"})
 """What a block may be (service model, ContentBlock); it is one of these only."""
 
+SHORTEST = "5m"
+"""Time to live of a cache point that names none (service model, CachePointBlock)."""
+
 RESULT_CONTENT: Path = ("toolResult", "content")
 _ONLY_TEXT: Path = (*RESULT_CONTENT, 0, "text")
 
@@ -177,6 +180,34 @@ class Bedrock(BlockFormat):
     def unmarked(self, block: Block) -> Block | None:
         return None
 
+    def ttl_of(self, item: Any) -> str | None:
+        return str(item["cachePoint"].get("ttl") or SHORTEST) if self.is_marker(item) else None
+
+    def is_marker(self, item: Any) -> bool:
+        return isinstance(item, dict) and isinstance(item.get("cachePoint"), dict)
+
+    def beside_items(self, value: Any) -> list[Any]:
+        return super().beside_items(value["tools"] if _is_tool_config(value) else value)
+
+    def marked_beside(self, value: Any, ttl: str | None) -> Any:
+        marked = super().marked_beside(value, ttl)
+        return {**value, "tools": marked} if _is_tool_config(value) else marked
+
+    def may_mark(self, item: Any) -> bool:
+        if isinstance(item, str):
+            return bool(item.strip())
+        if not isinstance(item, dict) or "reasoningContent" in item or self.is_marker(item):
+            return False
+        return "text" not in item or bool(item["text"].strip())
+
+    def marker_at(self, items: Sequence[Any], place: int, ttl: str | None) -> list[Any]:
+        item = self.text_item(items[place]) if isinstance(items[place], str) else items[place]
+        point = {"type": "default"} if ttl in (None, SHORTEST) else {"type": "default", "ttl": ttl}
+        return [*items[:place], item, {"cachePoint": point}, *items[place + 1 :]]
+
+    def _less_marker_at(self, items: Sequence[Any], place: int) -> list[Any]:
+        return [*items[: place + 1], *items[place + 2 :]]
+
     def bare(self, message: Message) -> Message:
         content = message.get("content")
         if not isinstance(content, list | tuple):
@@ -236,6 +267,10 @@ def _check(item: Message, path: Path, kind: Any, index: int, i: int) -> None:
         wanted = {str: "a string", dict: "a dict"}.get(kind, "a list")
         at = ".".join([f"content[{i}]", *map(str, path)])
         raise InvalidMessages(f"must be {wanted}; got {type(value).__name__}", index, at)
+
+
+def _is_tool_config(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("tools"), list | tuple)
 
 
 def _is(item: Any, key: str) -> bool:
