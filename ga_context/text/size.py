@@ -84,7 +84,7 @@ def _dumped(value: object, default: _Default) -> str:
     return json.dumps(value, ensure_ascii=False, default=default, allow_nan=default is not _refuse)
 
 
-def _encode(root: object, default: _Default = _refuse) -> Iterator[str]:
+def _encode(root: object, default: _Default = base64_text) -> Iterator[str]:
     path: list[tuple[int, Iterator[tuple[str, object]], str]] = []  # id, what is still to write, closing bracket
     open_ids: set[int] = set()
     todo: Iterator[tuple[str, object]] = iter([("", root)])
