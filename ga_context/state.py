@@ -150,12 +150,23 @@ class State:
             start, old, rows = start + same, old[same:], rows[same:]
         if not old and not rows:
             return
-        self.undo.append((start, len(rows), old))
+        if not (cause == "merge" and self._was_put_this_turn(start, len(old), len(rows))):
+            self.undo.append((start, len(rows), old))
         self._replace(start, old, rows)
         if not valid:
             self._note_change(start, len(old), len(rows))
         if start < self.sent:
             self.causes.add(cause)
+
+    def _was_put_this_turn(self, start: int, old: int, new: int) -> bool:
+        """Return whether the last entry of the undo log put just these rows, so that it stands for what comes now too.
+
+        A run of neighbours that become one would else keep each row on its way.
+        """
+        if len(self.undo) <= self.snapshots[-1].undo:
+            return False
+        at, count, _ = self.undo[-1]
+        return at == start and count == old == new
 
     def append(self, row: Row) -> None:
         """Put a new message behind the others."""

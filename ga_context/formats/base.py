@@ -365,16 +365,22 @@ class Format:
         ours = bool(blocks) and all([block.position < 0 for block in blocks])
         size = like.size + more if like is not None and (more := _more_chars(like.blocks, blocks)) is not None else None
         if size is None:
-            places = [block.place for block in blocks]
-            if len(set(places)) < len(places):
-                blocks = [self.itemised(block) if self._must_be_item(block, blocks) else block for block in blocks]
+            crowded = self._crowded(blocks)
+            if crowded:
+                blocks = [self.itemised(block) if block.place in crowded else block for block in blocks]
             size = self._row_chars(head, blocks)
         return Row(side, head, tuple(blocks), self._assemble(head, blocks), size, ordinal, ours)
 
-    def _must_be_item(self, block: Block, beside: Sequence[Block]) -> bool:
-        """Return whether a block shares its key with others, and not only strings that can be glued."""
-        same = [other for other in beside if other.place == block.place]
-        return len(same) > 1 and not (self.glue is not None and all([other.bare for other in same]))
+    def _crowded(self, blocks: Sequence[Block]) -> set[str]:
+        """Return the keys under which several blocks stand as items, and not only strings that can be glued."""
+        seen: set[str] = set()
+        shared: set[str] = set()
+        items: set[str] = set()
+        for block in blocks:
+            (shared if block.place in seen else seen).add(block.place)
+            if not block.bare:
+                items.add(block.place)
+        return shared if self.glue is None else shared & items
 
     def _glued_chars(self, blocks: Sequence[Block]) -> int:
         """Return how many characters more than each by itself strings take that are glued to one."""

@@ -36,15 +36,17 @@ def base64_text(value: object) -> str:
 _Default = Callable[[object], object]
 
 
-def _encoder(default: _Default) -> Any:
+def _encoder(default: _Default, allow_nan: bool) -> Any:
     """Make one C encoder for all values: json.dumps makes a new one for each.
 
     Without its search for cycles, which the depth limit of the interpreter finds just as well.
     """
-    return c_make_encoder and c_make_encoder(None, default, encode_basestring, None, ": ", ", ", False, False, True)
+    return c_make_encoder and c_make_encoder(
+        None, default, encode_basestring, None, ": ", ", ", False, False, allow_nan
+    )
 
 
-_pieces, _pieces_of_bytes = _encoder(_refuse), _encoder(base64_text)
+_pieces, _pieces_of_bytes = _encoder(_refuse, False), _encoder(base64_text, True)
 
 
 def json_size(value: object, *, binary: bool = False) -> int:
@@ -52,6 +54,7 @@ def json_size(value: object, *, binary: bool = False) -> int:
 
     Raises:
         TypeError: something that is not JSON stands in it; bytes too, unless it is `binary`.
+        ValueError: a number that JSON does not have, or one of more digits than Python writes.
         UnicodeEncodeError: half of a surrogate pair stands alone in it.
     """
     if type(value) is dict:
@@ -71,12 +74,17 @@ def json_text(value: object) -> str:
 
 def _written(value: object, pieces: Any, default: _Default) -> str:
     try:
-        return "".join(pieces(value, 0)) if pieces else json.dumps(value, ensure_ascii=False, default=default)
+        return "".join(pieces(value, 0)) if pieces else _dumped(value, default)
     except RecursionError:
         return "".join(_encode(value, default))
 
 
-def _encode(root: object, default: _Default = _refuse) -> Iterator[str]:
+def _dumped(value: object, default: _Default) -> str:
+    """Write a value; where bytes are refused, so is what no JSON number is."""
+    return json.dumps(value, ensure_ascii=False, default=default, allow_nan=default is not _refuse)
+
+
+def _encode(root: object, default: _Default = base64_text) -> Iterator[str]:
     path: list[tuple[int, Iterator[tuple[str, object]], str]] = []  # id, what is still to write, closing bracket
     open_ids: set[int] = set()
     todo: Iterator[tuple[str, object]] = iter([("", root)])
@@ -85,7 +93,7 @@ def _encode(root: object, default: _Default = _refuse) -> Iterator[str]:
         for lead, value in todo:
             yield lead
             if not isinstance(value, dict | list | tuple) or not value:
-                yield json.dumps(value, ensure_ascii=False, default=default)
+                yield _dumped(value, default)
                 continue
             if id(value) in open_ids:
                 raise ValueError("Circular reference detected")
