@@ -161,7 +161,7 @@ def _blocks(state: State, message: int) -> tuple[Block, ...]:
 def _texts(state: State, message: int) -> list[tuple[int, Path, str]]:
     """Return (position of the block, path, text) of each text in a message."""
     blocks = _blocks(state, message)
-    return [(block.position, path, text) for block in blocks for path, text in state.fmt.texts(block)]
+    return [(block.position, path, text) for block in blocks for path, text in state.fmt.texts(block, -1)]
 
 
 def _name(position: int, path: Path) -> str:
@@ -174,12 +174,12 @@ def _place(part: str) -> tuple[int, str]:
 
 
 def _text_at(state: State, block: Block, path: str) -> str:
-    return next(text for at, text in state.fmt.texts(block) if ".".join(map(str, at)) == path)
+    return next(text for at, text in state.fmt.texts(block, -1) if ".".join(map(str, at)) == path)
 
 
 def _sent_text(state: State, block: Block, path: str) -> str:
     """Return a text of the view as it is sent; of a block that has another there, its first."""
-    texts = {".".join(map(str, at)): (at, text) for at, text in state.fmt.texts(block)}
+    texts = {".".join(map(str, at)): (at, text) for at, text in state.fmt.texts(block, -1)}
     at, text = texts[path] if path in texts else next(iter(texts.values()))
     cut = dict(block.cuts).get(at)
     return cut.apply(text) if cut is not None else text
@@ -256,7 +256,7 @@ class _Text:
 
         It is another where arguments were mended, and a longer text where a result is told as text.
         """
-        texts = dict(self.state.fmt.texts(block)) if block is not None else {}
+        texts = dict(self.state.fmt.texts(block, -1)) if block is not None else {}
         if texts.get(self.path) == self.text:
             return self.path, 0
         cut = dict(block.cuts) if block is not None else {}
@@ -345,7 +345,7 @@ class _Text:
         characters = self.text[gap[0] : gap[1]]
         for index in range(len(self.state.rows) - 1, -1, -1):
             for block in self.state.rows[index].blocks:
-                note = block.note or (self.state.fmt.texts(block)[0][1] if block.kind == "anchor" else "")
+                note = block.note or (self.state.fmt.texts(block, -1)[0][1] if block.kind == "anchor" else "")
                 if note and (at := note.find(characters)) >= 0:
                     return "excerpt", (index, at)
         return "archived", (None, None)

@@ -59,9 +59,7 @@ def read(fmt: Format, archive: Archive, raw: Any, index: int, ordinal: int) -> t
     return message._replace(given=raw, given_chars=message.chars_given), action
 
 
-def _encodable(
-    fmt: Format, archive: Archive, raw: Message, index: int, ordinal: int
-) -> tuple[Incoming, Action | None]:
+def _encodable(fmt: Format, archive: Archive, raw: Message, index: int, ordinal: int) -> tuple[Incoming, Action | None]:
     clean = _cleaned(fmt, raw, index, ordinal)
     reason = "what cannot be encoded was replaced"
     ref = archive.put(json_text(raw))

@@ -279,7 +279,7 @@ def test_the_same_list_is_raised_again():
 def test_a_message_that_is_no_json():
     """Index is named; what it was is left as it is."""
     raw = [YES, {"role": "user", "content": "Go.", "when": {1, 2}}]
-    with pytest.raises(InvalidMessages, match=r"`messages\[1\]` cannot be written as JSON"):
+    with pytest.raises(InvalidMessages, match=r"`messages\[1\]\.when` cannot be written as JSON"):
         ContextSession().prepare(raw)
 
 

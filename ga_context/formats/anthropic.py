@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import BlockFormat, as_text, check_list, has_strings, long_leaves, moved
+from ga_context.formats.base import BlockFormat, as_text, check_list, has_strings, leaves, moved
 from ga_context.model import Block, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
 from ga_context.payload.pixels import Size
+from ga_context.text.window import LEAST_LIMIT
 
 PAYLOADS = ("image", "document")
 """Block types that carry a file, or say where it is."""
@@ -73,12 +74,12 @@ class Anthropic(BlockFormat):
             return self.block("payload", "content", item, ordinal, i)
         return self.block("other", "content", item, ordinal, i)
 
-    def texts(self, block: Block) -> list[tuple[Path, str]]:
+    def texts(self, block: Block, longer_than: int = LEAST_LIMIT) -> list[tuple[Path, str]]:
         base = block.base
         if isinstance(base, str):
             return [((), base)]
         if block.kind == "call":
-            return long_leaves(base.get("input"))
+            return list(leaves(base.get("input"), longer_than))
         if block.kind == "result":
             text = _result_text(base.get("content"))
             return [*([] if text is None else [((), text)]), *_inner_texts(base.get("content"))]

@@ -151,8 +151,11 @@ class Format:
 
     # -- texts: where they are, and back again --------------------------------------------------------------------
 
-    def texts(self, block: Block) -> list[tuple[Path, str]]:
-        """Return the texts of a block as it came in, each with its path; several texts of one result are joined."""
+    def texts(self, block: Block, longer_than: int = LEAST_LIMIT) -> list[tuple[Path, str]]:
+        """Return the texts of a block as it came in, each with its path; several texts of one result are joined.
+
+        Of the strings in the input of a call those with more than ``longer_than`` characters: others no cut shortens.
+        """
         raise NotImplementedError
 
     def payloads(self, block: Block) -> list[Payload]:
@@ -676,11 +679,6 @@ def leaves(value: Any, longer_than: int = -1) -> Iterator[tuple[Path, str]]:
             stack.pop()
             if path:
                 path.pop()
-
-
-def long_leaves(value: Any) -> list[tuple[Path, str]]:
-    """Return the strings in the input of a call that some cut may shorten."""
-    return list(leaves(value, LEAST_LIMIT))
 
 
 def _children(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import BlockFormat, has_strings, leaves, long_leaves, moved
+from ga_context.formats.base import BlockFormat, has_strings, leaves, moved
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
 from ga_context.payload.pixels import Size
 from ga_context.text.marker import DOCUMENT_TEXT, EMPTY_RESULT
 from ga_context.text.size import json_chars, json_size, json_text
+from ga_context.text.window import LEAST_LIMIT
 
 PAYLOADS = ("image", "document", "video", "audio")
 """Blocks that carry bytes, or their base64 text, under ``source.bytes``."""
@@ -71,12 +72,14 @@ class Bedrock(BlockFormat):
             _check(item, ("toolUse", key), str, index, i)
         return self.block("call", "content", item, ordinal, i, id=use["toolUseId"], tools=(use["name"],))
 
-    def texts(self, block: Block) -> list[tuple[Path, str]]:
+    def texts(self, block: Block, longer_than: int = LEAST_LIMIT) -> list[tuple[Path, str]]:
         base = block.base
         if isinstance(base, str):
             return [((), base)]
         if block.kind == "call":
-            return [(("toolUse", "input", *path), text) for path, text in long_leaves(base["toolUse"].get("input"))]
+            return [
+                (("toolUse", "input", *path), text) for path, text in leaves(base["toolUse"].get("input"), longer_than)
+            ]
         if block.kind == "result":
             return list(_result_texts(_content(base)))
         return [((), base["text"])] if "text" in base else []

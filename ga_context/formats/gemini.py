@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, has_strings, long_leaves, parsed
+from ga_context.formats.base import Format, has_strings, leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Side, put
 from ga_context.payload.charge import gemini_tokens
 from ga_context.payload.pixels import Size
 from ga_context.text.size import base64_text, json_text
+from ga_context.text.window import LEAST_LIMIT
 
 CALL = ("functionCall", "function_call")
 RESULT = ("functionResponse", "function_response")
@@ -100,10 +101,10 @@ class Gemini(Format):
 
     # -- texts ----------------------------------------------------------------------------------------------------
 
-    def texts(self, block: Block) -> list[tuple[Path, str]]:
+    def texts(self, block: Block, longer_than: int = LEAST_LIMIT) -> list[tuple[Path, str]]:
         base = block.base
         if block.kind == "call":
-            return long_leaves(_body(base).get("args"))
+            return list(leaves(_body(base).get("args"), longer_than))
         if block.kind == "result":
             return _response_texts(_response(_body(base)))
         return [((), base["text"])] if isinstance(base.get("text"), str) else []

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, as_text, check_list, has_strings, long_leaves, parsed
+from ga_context.formats.base import Format, as_text, check_list, has_strings, leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
 from ga_context.text.size import json_text
+from ga_context.text.window import LEAST_LIMIT
 
 PAYLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
     "image_url": ("image", ("url",)),
@@ -103,13 +104,13 @@ class OpenAIChat(Format):
                 raise InvalidMessages("must have a string `id` and a `function` with a `name`", index, key)
             yield self.block("call", "tool_calls", call, ordinal, n + i, id=call["id"], tools=(_name(call),))
 
-    def texts(self, block: Block) -> list[tuple[Path, str]]:
+    def texts(self, block: Block, longer_than: int = LEAST_LIMIT) -> list[tuple[Path, str]]:
         base = block.base
         if isinstance(base, str):
             return [((), base)]
         if block.kind == "call":
             given = _arguments(base)
-            return [((), given)] if base.get("type") == "custom" else long_leaves(parsed(given))
+            return [((), given)] if base.get("type") == "custom" else list(leaves(parsed(given), longer_than))
         if block.kind == "result":
             if isinstance(content := as_text(base), str):
                 return [((), content)]

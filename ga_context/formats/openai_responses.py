@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
-from ga_context.formats.base import Format, check_list, has_strings, long_leaves, parsed
+from ga_context.formats.base import Format, check_list, has_strings, leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
 from ga_context.payload.pixels import Size
 from ga_context.text.size import json_text
+from ga_context.text.window import LEAST_LIMIT
 
 ITEM = ""
 """Place of the one block that is a whole item."""
@@ -165,14 +166,14 @@ class OpenAIResponses(Format):
             return self.block("text", "content", part, ordinal, i)
         return self.block("payload" if _payload_path(part) else "other", "content", part, ordinal, i)
 
-    def texts(self, block: Block) -> list[tuple[Path, str]]:
+    def texts(self, block: Block, longer_than: int = LEAST_LIMIT) -> list[tuple[Path, str]]:
         base = block.base
         if isinstance(base, str):
             return [((), base)]
         if block.kind == "call":
             given = base.get(ARGUMENTS.get(base["type"], ""))
             if base["type"] == "function_call":
-                return long_leaves(parsed(given))
+                return list(leaves(parsed(given), longer_than))
             return [((), given)] if isinstance(given, str) else []
         if block.kind == "result":
             return _output_texts(base.get("output"))

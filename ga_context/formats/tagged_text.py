@@ -11,6 +11,7 @@ from ga_context.model import Block, Kind, Message, Path, Side
 from ga_context.text.size import json_text
 from ga_context.text.summary import first_line, printable
 from ga_context.text.tags import bracketed, has_lone, matches, pairs
+from ga_context.text.window import LEAST_LIMIT
 
 CALL_TAGS = ("tool_use", "tool_call")
 RESULT_TAGS = ("tool_result",)
@@ -55,7 +56,7 @@ class TaggedText(Format):
         """Return a user's text as the result of the calls right before it."""
         return block._replace(kind="result", id="", tools=tools) if block.kind == "text" else block
 
-    def texts(self, block: Block) -> list[tuple[Path, str]]:
+    def texts(self, block: Block, longer_than: int = LEAST_LIMIT) -> list[tuple[Path, str]]:
         base = block.base
         text = base if isinstance(base, str) else base.get("text")
         return [((), text)] if isinstance(text, str) else []

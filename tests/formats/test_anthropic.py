@@ -64,7 +64,7 @@ def test_texts_and_their_paths():
     two = [{"type": "text", "text": "a"}, IMAGE, {"type": "text", "text": "b"}]
     (call,) = blocks("assistant", USE)
     plain, listed, bare = blocks("user", {**result, "content": "x"}, {**result, "content": two}, result)
-    assert FMT.texts(call) == [(("code",), "1"), (("deep", 0, "a"), "x")]
+    assert FMT.texts(call, -1) == [(("code",), "1"), (("deep", 0, "a"), "x")]
     assert (FMT.texts(plain), FMT.texts(listed), FMT.texts(bare)) == ([((), "x")], [((), "a\nb")], [])
     assert FMT.payloads(listed) == [Payload(("content", 1), "image", "A" * 999)]
 

@@ -110,7 +110,7 @@ def test_texts_and_their_paths():
     notes = {"document": {"format": "txt", "name": "notes", "source": {"text": "note"}}}
     (made,) = blocks(assistant(USE))
     (mixed,) = blocks(user(result("c1", {"text": "a"}, {"json": {"k": ["v", 1]}}, {"text": "b"}, found, notes, IMAGE)))
-    assert FMT.texts(made) == [
+    assert FMT.texts(made, -1) == [
         (("toolUse", "input", "code"), "1"),
         (("toolUse", "input", "deep", 0, "a"), "x"),
     ]
@@ -415,7 +415,7 @@ def test_a_dump_whose_bytes_do_not_fit(blobs):
 def test_bytes_are_refused_where_they_cannot_be_sent(format):
     """By index: other SDKs send JSON as it is."""
     message = {"role": "user", "content": "See.", "data": PNG}
-    with pytest.raises(InvalidMessages, match=r"`messages\[0\]` cannot be written as JSON"):
+    with pytest.raises(InvalidMessages, match=r"`messages\[0\]\.data` cannot be written as JSON"):
         ContextSession(format=format).prepare([message])
 
 
@@ -431,7 +431,7 @@ def test_bytes_are_refused_where_they_cannot_be_sent(format):
         ([{"text": 7}], ".content[0].text` must be a string; got int"),
         ([{"toolUse": "x"}], ".content[0].toolUse` must be a dict; got str"),
         ([{"toolUse": {"name": "x", "input": {}}}], ".content[0].toolUse.toolUseId` must be a string; got NoneType"),
-        ([{"reasoningContent": {"a": {1}}}], "` cannot be written as JSON"),
+        ([{"reasoningContent": {"a": {1}}}], ".content[0]` cannot be written as JSON"),
     ],
 )
 def test_what_no_repair_covers(content, words):

@@ -150,7 +150,7 @@ def test_texts_and_their_paths():
     (plain,) = blocks("user", result({"output": "x", "exit_code": 0, "done": None}))
     (two,) = blocks("user", result({"stdout": "x", "stderr": "y"}))
     (nested,) = blocks("user", result({"output": "x", "rows": [1, 2.50]}))
-    assert FMT.texts(called) == [(("code",), "1"), (("deep", 0, "a"), "x")]
+    assert FMT.texts(called, -1) == [(("code",), "1"), (("deep", 0, "a"), "x")]
     assert FMT.texts(plain) == [(("output",), "x")]
     assert FMT.texts(two) == [((), '{"stdout": "x", "stderr": "y"}')]
     assert FMT.texts(nested) == [((), '{"output": "x", "rows": [1, 2.5]}')]

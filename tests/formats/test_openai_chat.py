@@ -60,7 +60,7 @@ def test_texts_of_a_call():
     whole, custom, broken = blocks(
         "assistant", tool_calls=[call('{"a": "x", "n": [1, "y"]}'), CUSTOM, call("not json")]
     )
-    assert FMT.texts(whole) == [(("a",), "x"), (("n", 1), "y")]
+    assert FMT.texts(whole, -1) == [(("a",), "x"), (("n", 1), "y")]
     assert FMT.texts(custom) == [((), "*** free text")]
     assert [text for _, text in FMT.texts(broken)] == ["not json"]
 

@@ -106,7 +106,7 @@ def test_what_an_item_is(item, side, kinds):
 
 def test_texts_of_a_call():
     """The string leaves of its arguments; a custom tool's free text; nothing of calls of other types."""
-    assert FMT.texts(block_of(call(arguments='{"a": "x", "n": [1, "y"]}'))) == [(("a",), "x"), (("n", 1), "y")]
+    assert FMT.texts(block_of(call(arguments='{"a": "x", "n": [1, "y"]}')), -1) == [(("a",), "x"), (("n", 1), "y")]
     assert FMT.texts(block_of(CUSTOM)) == [((), "*** free text")]
     assert FMT.texts(block_of({"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"]}})) == []
 
