@@ -196,7 +196,11 @@ class SQLiteStore:
     def _error(self, doing: str, error: sqlite3.Error | OSError) -> ArchiveError:
         """Say what cannot be done, why, and what to do."""
         self._failed = True
-        name = _OF_SYSTEM.get(error.errno or 0, "") if isinstance(error, OSError) else getattr(error, "sqlite_errorname", "")
+        name = (
+            _OF_SYSTEM.get(error.errno or 0, "")
+            if isinstance(error, OSError)
+            else getattr(error, "sqlite_errorname", "")
+        )
         advice = next((f": {said}" for kind, said in _ADVICE.items() if name.startswith(kind)), "")
         reason = str(error) if isinstance(error, sqlite3.Error) else error.strerror
         return ArchiveError(f"the archive {self.path} cannot be {doing} ({reason}){advice}; or {_OTHER}")
