@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ga_context import UnknownReference
@@ -132,6 +132,7 @@ class Contract:
         first, second = archive.put("one"), archive.put("two")
         assert (first, len(second)) == ("", 8)
 
+    @settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.differing_executors])
     @given(texts=st.lists(st.text(max_size=60), max_size=6), words=st.text(max_size=20))
     def test_any_words(self, tmp_path_factory: pytest.TempPathFactory, texts: list[str], words: str) -> None:
         """No text and no question breaks the index; what is found stands in the text."""

@@ -130,8 +130,12 @@ class DurableArchive(Addressed):
 
     def _prune(self) -> None:
         config = self._config
-        if config.max_age_days is not None or config.max_bytes is not None:
+        if config.max_age_days is None and config.max_bytes is None:
+            return
+        try:
             self._store.prune(config.max_age_days, config.max_bytes, config.live_hours)
+        except ArchiveError as error:  # no harm in that: it is tried again
+            _log.warning("what is too old could not be removed: %s", _kind(error))
 
     def recall(self, ref: str) -> Original:
         """Return the original under ``ref``, whichever session put it in.

@@ -80,12 +80,12 @@ class TwoSessions(RuleBasedStateMachine):
 
 
 TestTwoSessions = TwoSessions.TestCase
-TestTwoSessions.settings = settings(stateful_step_count=12)
+TestTwoSessions.settings = settings(stateful_step_count=12, max_examples=min(settings().max_examples, 1_000))
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @given(data=st.data())
-@settings(max_examples=max(8, settings().max_examples // 3))
+@settings(max_examples=min(max(8, settings().max_examples // 3), 500))
 def test_the_archive_moves_no_byte_and_comes_before_the_view(format: str, data: st.DataObject) -> None:
     """The same views as in memory; at each moment all that a report refers to is in the file, for any process."""
     config = data.draw(configs())
