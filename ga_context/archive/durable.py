@@ -145,9 +145,8 @@ class DurableArchive(Addressed):
             ArchiveError: the archive cannot be read, or what stands there is damaged.
         """
         with self._lock:
-            waiting = self._pending.get(ref)
-            if waiting is not None:
-                return waiting[1]
+            if isinstance(ref, str) and ref in self._pending:  # a model may ask for anything
+                return self._pending[ref][1]
             row = self._store.load(ref) if is_ref(ref) else None
             if row is None:
                 raise UnknownReference(ref)
