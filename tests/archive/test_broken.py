@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ga_context import ArchiveError, ContextSession, UnknownReference
-from ga_context.archive import Archive, open_archive, sqlite
+from ga_context.archive import Archive, open_archive
+from ga_context.archive import file as archive_file
 from ga_context.config import ArchiveConfig
 
 NOBODY = 65_534
@@ -78,7 +79,7 @@ TROUBLES = [
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(archive_file, "WAIT_SECONDS", 0.05)
 
 
 @pytest.mark.parametrize(("trouble", "sentence"), TROUBLES, ids=[trouble.__name__ for trouble, _ in TROUBLES])

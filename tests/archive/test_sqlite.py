@@ -191,7 +191,7 @@ def test_what_a_commit_outlives(tmp_path: Path, sync: str, level: int) -> None:
 def test_what_is_too_old_is_no_reason_not_to_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process writes at this moment: it is removed later."""
     at(tmp_path)
-    monkeypatch.setattr("ga_context.archive.sqlite.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("ga_context.archive.file.WAIT_SECONDS", 0.05)
     other = sqlite3.connect(tmp_path / "archive.sqlite3", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     assert "0123456789abcdef" not in at(tmp_path, max_age_days=1.0)
