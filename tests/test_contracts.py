@@ -79,7 +79,7 @@ STAGE_IMPORTS = {
 
 OUTER = ("replay", "demo", "cli")
 
-STORES = {"archive/durable.py", "archive/place.py", "archive/server.py", "archive/sqlite.py"}
+STORES = {"archive/durable.py", "archive/file.py", "archive/place.py", "archive/server.py", "archive/sqlite.py"}
 """They keep originals where the user asked for it, with a clock for what is too old and a name by chance for a session.
 Nothing of that reaches a message: what they give back has the digest of what was put in."""
 

@@ -130,8 +130,12 @@ class DurableArchive(Addressed):
 
     def _prune(self) -> None:
         config = self._config
-        if config.max_age_days is not None or config.max_bytes is not None:
+        if config.max_age_days is None and config.max_bytes is None:
+            return
+        try:
             self._store.prune(config.max_age_days, config.max_bytes, config.live_hours)
+        except ArchiveError as error:  # no harm in that: it is tried again
+            _log.warning("what is too old could not be removed: %s", _kind(error))
 
     def recall(self, ref: str) -> Original:
         """Return the original under ``ref``, whichever session put it in.
@@ -141,9 +145,8 @@ class DurableArchive(Addressed):
             ArchiveError: the archive cannot be read, or what stands there is damaged.
         """
         with self._lock:
-            waiting = self._pending.get(ref)
-            if waiting is not None:
-                return waiting[1]
+            if isinstance(ref, str) and ref in self._pending:  # a model may ask for anything
+                return self._pending[ref][1]
             row = self._store.load(ref) if is_ref(ref) else None
             if row is None:
                 raise UnknownReference(ref)

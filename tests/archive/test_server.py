@@ -64,14 +64,14 @@ def test_processes_write_at_once(url: str) -> None:
     """The same originals and others, from two of them."""
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
-    workers = [context.Process(target=_write, args=(url, number, 20, queue)) for number in range(2)]
+    workers = [context.Process(target=_write, args=(url, number, 8, queue)) for number in range(2)]
     for worker in workers:
         worker.start()
     refs = [ref for _ in workers for ref in queue.get(timeout=60)]
     for worker in workers:
         worker.join()
     archive = open_archive(ArchiveConfig(url=url))
-    assert len(set(refs)) == 20 + 2 * 20
+    assert len(set(refs)) == 8 + 2 * 8
     assert all(str(archive.recall(ref)).split(",")[1].startswith(" turn") for ref in refs)
 
 

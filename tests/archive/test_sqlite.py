@@ -179,6 +179,25 @@ def test_what_is_redacted_is_not_in_the_file(tmp_path: Path) -> None:
     assert not any(b"sk-12345" in path.read_bytes() for path in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("sync", "level"), [("process", 1), ("power", 2)])
+def test_what_a_commit_outlives(tmp_path: Path, sync: str, level: int) -> None:
+    """SQLite's NORMAL does not wait for the disk at each commit, FULL does."""
+    archive = at(tmp_path, sync=sync)
+    connection = archive._store._connection  # type: ignore[attr-defined]
+    assert connection.execute("PRAGMA synchronous").fetchone() == (level,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_what_is_too_old_is_no_reason_not_to_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process writes at this moment: it is removed later."""
+    at(tmp_path)
+    monkeypatch.setattr("ga_context.archive.file.WAIT_SECONDS", 0.05)
+    other = sqlite3.connect(tmp_path / "archive.sqlite3", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert "0123456789abcdef" not in at(tmp_path, max_age_days=1.0)
+    other.close()
+
+
 # Threads and forks
 
 
