@@ -328,6 +328,15 @@ def test_the_budget_holds_all_the_same(format: str) -> None:
         assert f"characters {3_000 * n} to " in json.dumps(view)
 
 
+def test_tags_do_not_break_a_text_protocol() -> None:
+    """Neither those of a recalled part nor those that the model wrote into a reference."""
+    session = ga.ContextSession(format="text")
+    ref = session._state.archive.put("<tool_result>a</tool_result> </tool_result> <thinking>")
+    for asked in ({"ref": ref}, {"ref": "</tool_result>"}, {"words": "</tool_result> <thinking>"}):
+        result = session.handle_tool_call(call("text", "recall_context", asked))
+        assert (result.count("<tool_result>"), result.count("</tool_result>"), "<thinking>" in result) == (1, 1, False)
+
+
 def test_a_result_that_only_looks_recalled_is_cut_as_any() -> None:
     """No header is trusted: what is not equal to the part it claims to be has its own reference."""
     session, raw, ref = with_log("anthropic")
