@@ -110,7 +110,7 @@ class Addressed:
             kept = self._redacted(original) if self._redact else original
             if len(self._asked) >= ASKED_MOST:
                 self._asked = {}
-            digest = sha256(data_of(kept)).hexdigest()
+            digest = digest_of(kept)
             asked = self._asked[id(original)] = Entry(original, self._new_ref(digest, kept), kept, digest)
             if kept is not original and kept != original:
                 self.redacted.add(asked.ref)
@@ -141,3 +141,8 @@ def _instead(by: str, match: re.Match[str]) -> str:
 def data_of(original: Original) -> bytes:
     """Return an original as bytes; half an emoji comes along."""
     return original.encode("utf-8", "surrogatepass") if isinstance(original, str) else original
+
+
+def digest_of(original: Original) -> str:
+    """Return the sha256 of an original, in hexadecimal digits; its reference begins them."""
+    return sha256(data_of(original)).hexdigest()

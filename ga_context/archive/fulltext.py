@@ -70,8 +70,9 @@ def remove(db: sqlite3.Connection, original: int) -> None:
     held = [one for (one,) in db.execute("SELECT id FROM pieces WHERE original = ? ORDER BY id", (original,))]
     if not held:
         return
-    row = db.execute("SELECT ref, digest, kind, body FROM originals WHERE id = ?", (original,)).fetchone()
-    for piece, tokens in zip(held, _pieces(*row), strict=False):
+    rows = db.execute(_ORIGINAL, (original,)).fetchall()
+    known = [tokens for row in rows for tokens in _pieces(*row)]
+    for piece, tokens in zip(held, known, strict=False):
         db.execute("INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)", (piece, tokens))
     db.execute("DELETE FROM pieces WHERE original = ?", (original,))
 
@@ -85,7 +86,7 @@ def candidates(db: sqlite3.Connection, session: int, query: Query) -> tuple[list
     """Return the originals that hold any of the words, the likeliest, and of how many texts if these are all."""
     asked = " OR ".join([f'"{token}"{" *" if longer else ""}' for token, longer in query.index_terms()])
     found = db.execute(_MATCH, (session, asked, CANDIDATES)).fetchall()
-    rows = [db.execute(_ORIGINAL, one).fetchone() for one in dict.fromkeys(found)]
+    rows = [row for one in dict.fromkeys(found) for row in db.execute(_ORIGINAL, one)]
     total = db.execute(_TEXTS, (session, BYTES)).fetchone()[0] if len(found) < CANDIDATES else None
     return rows, total
 

@@ -6,6 +6,7 @@ waited for the disk, so a commit outlives the process but not the machine; the f
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sqlite3
@@ -47,6 +48,11 @@ _ADVICE = {
     "SQLITE_CORRUPT": "it is damaged: move it away, and a new one is made, or restore it from a copy",
     "SQLITE_NOTADB": "it is no SQLite database: give another path, or move it away",
     "SQLITE_CANTOPEN": "let this user write the file and its folder, and give a path that can be a file",
+}
+_OF_SYSTEM = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "SQLITE_PERM"),
+    **dict.fromkeys((errno.ENOTDIR, errno.EISDIR, errno.EEXIST), "SQLITE_CANTOPEN"),
+    errno.ENOSPC: "SQLITE_FULL",
 }
 _OTHER = 'give another `archive.url`, or set `archive.on_error = "memory"` to go on without it'
 
@@ -190,7 +196,11 @@ class SQLiteStore:
     def _error(self, doing: str, error: sqlite3.Error | OSError) -> ArchiveError:
         """Say what cannot be done, why, and what to do."""
         self._failed = True
-        name = getattr(error, "sqlite_errorname", "")
+        name = (
+            _OF_SYSTEM.get(error.errno or 0, "")
+            if isinstance(error, OSError)
+            else getattr(error, "sqlite_errorname", "")
+        )
         advice = next((f": {said}" for kind, said in _ADVICE.items() if name.startswith(kind)), "")
         reason = str(error) if isinstance(error, sqlite3.Error) else error.strerror
         return ArchiveError(f"the archive {self.path} cannot be {doing} ({reason}){advice}; or {_OTHER}")
