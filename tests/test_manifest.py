@@ -95,22 +95,27 @@ def test_the_life_of_a_log(format: str) -> None:
 
 
 @formats
-def test_after_a_load_references_are_found_by_content(format: str) -> None:
-    """No report need be left then: the turn is known from the undo log."""
+def test_after_a_load_what_is_said_is_right(format: str) -> None:
+    """No report need be left then, nor the undo log: what is cut is found by its content."""
     session, raw, _ = with_log(format, budget={"chars": 20_000})
     for n in range(1, 12):
         raw += exchange(n, f"{n}" * 3_000, format)
         session.prepare(raw)
-    told = [(span.message, span.part, span.start, span.place, span.turn) for span in session.manifest()]
     loaded = ga.ContextSession.load(session.dump())
     loaded.prepare(raw)
     spans = loaded.manifest()
-    assert [(span.message, span.part, span.start, span.place, span.turn) for span in spans] == told
-    assert {span.place for span in spans} == {"view", "excerpt", "archived"}
-    for span in spans:
-        text = texts_of(loaded, span.message)[span.part]
-        assert loaded.original(span) == text[span.start : span.end]
-        assert span.stage is None or span.shown is None
+    for message in range(len(raw)):
+        for part, text in texts_of(loaded, message).items():
+            found = [span for span in spans if (span.message, span.part) == (message, part)]
+            assert found[0].start == 0
+            assert found[-1].end == len(text)
+            known = [span for span in found if span.shown is not None or span.ref is not None]
+            assert [loaded.original(span) for span in known] == [text[span.start : span.end] for span in known]
+    cut = [
+        span for span in spans if span.place == "archived" and any([one.shown for one in loaded.where(span.message)])
+    ]
+    assert cut
+    assert all(span.ref in loaded._state.archive for span in cut)
 
 
 @formats
