@@ -26,6 +26,9 @@ Place = Literal["view", "excerpt", "archived", "superseded"]
 
 Range = tuple[int, int]
 
+Held = tuple[str | None, int | None, int | None, Literal["text", "message", "block"] | None]
+"""Reference, first character, end and form of what an original holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -214,6 +217,20 @@ class History:
         at = bisect_right(self._undo_of_turns, step)
         return self._turns[at] if at < len(self._turns) else None
 
+    def run(self, state: State, message: int, step: int | None) -> Range:
+        """Return the first and last message of an unbroken run that left the view with one, for good."""
+        if step is None:
+            return message, message
+        later = [row for _, _, rows in state.undo[step + 1 :] for row in rows]
+        stayed = {block.ordinal for row in [*later, *state.rows] for block in row.blocks if not block.ours}
+        gone = {block.ordinal for row in state.undo[step][2] for block in row.blocks} - stayed
+        first = last = message
+        while first - 1 in gone:
+            first -= 1
+        while last + 1 in gone:
+            last += 1
+        return first, last
+
 
 def _concerns(action: Action, message: int) -> bool:
     return action.message <= message <= (action.message if action.last is None else action.last)
@@ -245,7 +262,7 @@ class _Text:
         for step, before in reversed(self.history.past.get((self.message, self.position), [])):
             gone = _without(self._kept(before), left)  # what this version had and no later one has left after it
             for gap in gone:
-                spans.append(self._gone(gap, self.history.turn(step), after))
+                spans.append(self._gone(gap, step, after))
             left, after = sorted([*left, *gone]), before
         for gap in _without([(0, len(self.text))], left):
             spans.append(self._gone(gap, None, block))
@@ -286,13 +303,14 @@ class _Text:
     def _kept(self, block: Block | None) -> list[Range]:
         return _joined([piece for piece, _ in self._pieces(block)])
 
-    def _gone(self, gap: Range, turn: int | None, after: Block | None) -> Span:
-        """Return the span of characters that left together."""
+    def _gone(self, gap: Range, step: int | None, after: Block | None) -> Span:
+        """Return the span of characters that left together, by a step of the undo log."""
+        turn = self.history.turn(step) if step is not None else None
         action = self._action(gap, turn, after)
-        ref, span, held_as = self._original(gap, action)
+        ref, low, high, held_as = self._original(gap, action, step)
         place, shown = self._key_info_now(gap) if self._is_key_info() else ("archived", (None, None))
         stage, reason = (action.stage, action.reason) if action else (None, None)
-        return Span(self.message, self.part, *gap, place, *shown, ref, *span, held_as, turn, stage, reason)
+        return Span(self.message, self.part, *gap, place, *shown, ref, low, high, held_as, turn, stage, reason)
 
     def _action(self, gap: Range, turn: int | None, after: Block | None) -> Action | None:
         """Return the action by which characters left: the eviction of the message, a cut of the text, or a repair."""
@@ -311,28 +329,43 @@ class _Text:
             order = [[action for action in rest if action.part is not None], rest, cuts]
         return next((action for group in order for action in group), None)
 
-    def _original(
-        self, gap: Range, action: Action | None
-    ) -> tuple[str | None, tuple[int | None, int | None], Literal["text", "message", "block"] | None]:
+    def _original(self, gap: Range, action: Action | None, step: int | None) -> Held:
         """Return the reference that characters can be had back by, where they are in the original, and as what."""
         archive = self.state.archive
-        refs = [] if action is None or action.ref is None else [action.ref]
-        refs += [archive.ref(self.text)]
-        for ref in [ref for ref in refs if ref in archive]:
+        if action is not None and action.ref in archive:
+            ref = str(action.ref)
             original = archive.recall(ref)
-            if isinstance(original, bytes):
-                continue
-            if action is not None and action.last is not None and ref == action.ref:
-                return ref, _item(self.state, action.message, self.message), "message"
-            if original == self.text or (action and action.start is not None and len(original) == len(self.text)):
-                return ref, gap, "text"
-            if (at := original.find(self.text[gap[0] : gap[1]])) >= 0 and action and action.start is not None:
-                return ref, (at, at + gap[1] - gap[0]), "text"
-            if original == json_text(self.state.raw[self.message]):
-                return ref, (0, len(original)), "message"
-            if action is not None and action.part == str(self.position) and action.start is None:
-                return ref, (0, len(original)), "block"
-        return None, (None, None), None
+            if isinstance(original, str) and action.last is not None:
+                if (at := original.find(json_text(self.state.raw[self.message]))) >= 0:
+                    return ref, at, at + len(json_text(self.state.raw[self.message])), "message"
+            elif isinstance(original, str) and action.start is not None:
+                same = original == self.text or len(original) == len(self.text)  # redacted character by character
+                at = gap[0] if same else original.find(self.text[gap[0] : gap[1]])
+                if at >= 0:
+                    return ref, at, at + gap[1] - gap[0], "text"
+            elif isinstance(original, str):
+                whole = original == json_text(self.state.raw[self.message])
+                return ref, 0, len(original), "message" if whole else "block"
+        return self._derived(gap, step)
+
+    def _derived(self, gap: Range, step: int | None) -> Held:
+        """Return the same where no report says it: what was archived is found by its content."""
+        archive, raw = self.state.archive, self.state.raw
+        if (ref := archive.ref(self.text)) in archive:
+            return ref, *gap, "text"
+        bases = [block.base for block in _blocks(self.state, self.message) if block.position == self.position]
+        kinds: list[tuple[Any, Literal["message", "block"]]] = [(raw[self.message], "message"), (bases[0], "block")]
+        for whole, held_as in kinds:
+            text = json_text(whole)
+            if (ref := archive.ref(text)) in archive:
+                return ref, 0, len(text), held_as
+        first, last = self.history.run(self.state, self.message, step)
+        if all([one is not None for one in raw[first : last + 1]]):
+            run, text = json_text(raw[first : last + 1]), json_text(raw[self.message])
+            if (ref := archive.ref(run)) in archive:
+                at = run.find(text)
+                return ref, at, at + len(text), "message"
+        return None, None, None, None
 
     def _is_key_info(self) -> bool:
         calls = [block for block in _blocks(self.state, self.message) if block.position == self.position]
@@ -349,12 +382,6 @@ class _Text:
                 if note and (at := note.find(characters)) >= 0:
                     return "excerpt", (index, at)
         return "archived", (None, None)
-
-
-def _item(state: State, first: int, message: int) -> Range:
-    """Return which characters of the JSON list of a run, from message ``first`` on, are those of one message."""
-    start = 1 + sum([len(json_text(state.raw[i])) + 2 for i in range(first, message)])
-    return start, start + len(json_text(state.raw[message]))
 
 
 def _joined(ranges: Sequence[Range]) -> list[Range]:

@@ -9,7 +9,7 @@ from itertools import groupby
 from ga_context.edits import Turn
 from ga_context.model import Block, Line, Message
 from ga_context.state import State
-from ga_context.text.marker import TITLE
+from ga_context.text.marker import TITLE as TITLE
 from ga_context.text.tags import bracketed, matches
 from ga_context.text.window import head_tail
 

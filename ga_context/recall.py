@@ -122,8 +122,8 @@ def answer(state: State, config: ContextConfig, given: Any) -> Answer:
         if asked.ref and not (asked.words and asked.whole):
             return Answer(part(state, config, asked, most))
         return passages(state, config, asked, most)
-    except WrongArgumentsError as error:
-        return Answer(f"error: {error}", failed=True)
+    except WrongArgumentsError as error:  # which may repeat what the model wrote
+        return Answer(state.fmt.quoted(f"error: {error}", _listed(config)), failed=True)
 
 
 def read_input(given: Any) -> Asked:
@@ -201,8 +201,12 @@ def _original(state: State, ref: str) -> str | bytes:
 
 def _told(state: State, config: ContextConfig, ref: str, original: str, start: int, end: int) -> str:
     held = encodable(original[start:end])
-    names = (*config.compact.tags, *config.compact.anchor_tags) if state.fmt.tagged else ()
-    return _head(ref, start, end, len(original)) + state.fmt.quoted(held, names)
+    return _head(ref, start, end, len(original)) + state.fmt.quoted(held, _listed(config))
+
+
+def _listed(config: ContextConfig) -> tuple[str, ...]:
+    """Return the tags that a result must hold in pairs, where results are tags themselves."""
+    return (*config.compact.tags, *config.compact.anchor_tags)
 
 
 def _head(ref: str, start: int, end: int, total: int) -> str:
@@ -223,7 +227,7 @@ def passages(state: State, config: ContextConfig, asked: Asked, most: int) -> An
     told: list[str] = []
     room = most - 200
     for one in found[:PASSAGES]:
-        excerpt = state.fmt.quoted(encodable(one.excerpt), (*config.compact.tags, *config.compact.anchor_tags))
+        excerpt = state.fmt.quoted(encodable(one.excerpt), _listed(config))
         text = f"[ref {one.ref}: characters {one.start} to {one.end}]\n{excerpt}"
         if len(text) + 2 > room:
             break
@@ -231,7 +235,8 @@ def passages(state: State, config: ContextConfig, asked: Asked, most: int) -> An
         room -= len(text) + 2
     if not told:
         where = f"in ref {asked.ref}" if asked.ref else "that was left out of this conversation"
-        return Answer(f"nothing {where} holds the words {asked.words!r:.80}")
+        told_none = f"nothing {where} holds the words {asked.words!r:.80}"
+        return Answer(state.fmt.quoted(told_none, _listed(config)))
     head = f"[{len(told)} passages, the best first; ref, start and end show what stands around one]"
     return Answer("\n\n".join([head, *told]))
 
@@ -260,7 +265,7 @@ def held_in(state: State, config: ContextConfig, block: Block, path: Path, text:
     if block.kind != "result" or block.tools != (RECALL_TOOL,):
         return None
     given = call_input(state, block)
-    spans = state.fmt.spans(text, (*config.compact.tags, *config.compact.anchor_tags)) or [(0, len(text))]
+    spans = state.fmt.spans(text, _listed(config)) or [(0, len(text))]
     try:
         asked = read_input(given)
         original = _original(state, asked.ref) if asked.ref else b""

@@ -45,6 +45,7 @@ CASES = [
     "66-pop-and-recount",
     "68-input-list-mutated",
     "70-html-error-page-2mb",
+    "76-recall-result-recompressed",
     "78-notice-read-as-instruction",
     "80-content-that-looks-like-a-marker",
 ]

@@ -89,8 +89,7 @@ def test_both_tools_are_defined_in_the_format(format: str) -> None:
     tools = session.tools()
     assert tools == session.tools()
     if format == "gemini":
-        from google.genai import types as gemini  # the SDKs take seconds to import
-
+        gemini = pytest.importorskip("google.genai.types")
         config = gemini.GenerateContentConfig(tools=[gemini.Tool(**tools[0])])
         names = [one.name for one in config.tools[0].function_declarations]
     elif format == "text":
@@ -98,6 +97,19 @@ def test_both_tools_are_defined_in_the_format(format: str) -> None:
     else:
         names = [(one.get("function") or one.get("toolSpec") or one)["name"] for one in tools]
     assert names == ["recall_context", "update_working_checkpoint"]
+
+
+def test_bedrock_takes_the_definitions_and_the_answers() -> None:
+    """As the service model that botocore carries has them."""
+    from botocore.session import get_session
+    from botocore.validate import ParamValidator
+
+    session = ga.ContextSession(format="bedrock")
+    shape = get_session().get_service_model("bedrock-runtime").operation_model("Converse").input_shape
+    for given_ref in ({"ref": "0"}, {"words": "x"}):
+        raw = [request("Go.", "bedrock"), *recalled(session, "bedrock", given_ref)]
+        sent = {"modelId": "m", "messages": raw, "toolConfig": {"tools": session.tools()}}
+        assert ParamValidator().validate(sent, shape).generate_report() == ""
 
 
 def test_the_format_must_be_known() -> None:
@@ -110,19 +122,20 @@ def test_the_format_must_be_known() -> None:
 
 def sdk_calls() -> list[tuple[str, Any]]:
     """Return a call as an object of each SDK."""
-    from anthropic.types import ToolUseBlock
-    from google.genai.types import FunctionCall, Part
-    from openai.types.chat import ChatCompletionMessageFunctionToolCall
-    from openai.types.responses import ResponseFunctionToolCall
-
+    claude, gemini = pytest.importorskip("anthropic.types"), pytest.importorskip("google.genai.types")
+    chat = pytest.importorskip("openai.types.chat")
+    responses = pytest.importorskip("openai.types.responses")
     name, text = "recall_context", '{"ref": "0"}'
     function = {"name": name, "arguments": text}
     return [
-        ("anthropic", ToolUseBlock(type="tool_use", id="r1", name=name, input={"ref": "0"})),
-        ("openai-chat", ChatCompletionMessageFunctionToolCall(id="r1", type="function", function=function)),
-        ("openai-responses", ResponseFunctionToolCall(type="function_call", call_id="r1", name=name, arguments=text)),
-        ("gemini", Part(function_call=FunctionCall(id="r1", name=name, args={"ref": "0"}))),
-        ("gemini", FunctionCall(name=name, args={"ref": "0"})),
+        ("anthropic", claude.ToolUseBlock(type="tool_use", id="r1", name=name, input={"ref": "0"})),
+        ("openai-chat", chat.ChatCompletionMessageFunctionToolCall(id="r1", type="function", function=function)),
+        (
+            "openai-responses",
+            responses.ResponseFunctionToolCall(type="function_call", call_id="r1", name=name, arguments=text),
+        ),
+        ("gemini", gemini.Part(function_call=gemini.FunctionCall(id="r1", name=name, args={"ref": "0"}))),
+        ("gemini", gemini.FunctionCall(name=name, args={"ref": "0"})),
     ]
 
 
@@ -326,6 +339,15 @@ def test_the_budget_holds_all_the_same(format: str) -> None:
         assert session.report.chars_after <= 12_000
         assert faults(view, format) == []
         assert f"characters {3_000 * n} to " in json.dumps(view)
+
+
+def test_tags_do_not_break_a_text_protocol() -> None:
+    """Neither those of a recalled part nor those that the model wrote into a reference."""
+    session = ga.ContextSession(format="text")
+    ref = session._state.archive.put("<tool_result>a</tool_result> </tool_result> <thinking>")
+    for asked in ({"ref": ref}, {"ref": "</tool_result>"}, {"words": "</tool_result> <thinking>"}):
+        result = session.handle_tool_call(call("text", "recall_context", asked))
+        assert (result.count("<tool_result>"), result.count("</tool_result>"), "<thinking>" in result) == (1, 1, False)
 
 
 def test_a_result_that_only_looks_recalled_is_cut_as_any() -> None:
