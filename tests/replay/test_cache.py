@@ -162,3 +162,18 @@ def test_usage_of_pi(tmp_path: Path) -> None:
     path = tmp_path / "pi.jsonl"
     path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     assert read(path).replies == {1: [Reply(usage, "claude-opus-4-5", None)]}
+
+
+def test_usage_of_no_known_shape_is_said(tmp_path: Path) -> None:
+    """Without --cache nobody asks for it."""
+    said = {"role": "assistant", "id": "m", "usage": {"tokens": 5}, "content": [{"type": "text", "text": "Done."}]}
+    records = [
+        {"uuid": "a", "type": "user", "message": {"role": "user", "content": "Go."}},
+        {"uuid": "b", "type": "assistant", "message": said},
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(records), encoding="utf-8")
+    done = run(path, *SONNET)
+    assert done.exit_code == 1
+    assert "this one has the keys: tokens" in done.output
+    assert run(path).exit_code == 0
