@@ -14,6 +14,7 @@ from ga_context.errors import (
     GAContextError,
     InvalidMessages,
     UnknownReference,
+    UnknownUsage,
 )
 from ga_context.html import PrunedHTML, prune_html
 from ga_context.model import Message
@@ -35,6 +36,7 @@ __all__ = [
     "PrunedHTML",
     "Report",
     "UnknownReference",
+    "UnknownUsage",
     "__version__",
     "prune_html",
     "size",

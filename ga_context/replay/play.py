@@ -14,7 +14,7 @@ from ga_context.cache.predict import Predicted, Prediction, Predictor
 from ga_context.cache.prices import Price
 from ga_context.cache.usage import Tokens, Usage, read_usage
 from ga_context.config import ContextConfig
-from ga_context.errors import BudgetExceeded, InvalidMessages
+from ga_context.errors import BudgetExceeded, InvalidMessages, UnknownUsage
 from ga_context.model import Message
 from ga_context.payload.charge import Charges
 from ga_context.replay.readers import ReadError, Recording, read
@@ -130,7 +130,12 @@ def play(
     """
     session = ContextSession(config, format=recording.format)
     played = Played(recording.name)
-    _sum_recorded(played, recording)
+    if cache is not None:
+        try:
+            _sum_recorded(played, recording)
+        except UnknownUsage as error:
+            played.error = f"{recording.name}: {error}"
+            return played
     indexes = model_calls(recording.messages, recording.format)
     predict = _Predict(recording, config, cache, played) if cache is not None else None
     for index in indexes:
