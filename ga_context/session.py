@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
@@ -34,6 +35,7 @@ class ContextSession:
         format: ``"anthropic"``, ``"openai-chat"``, ``"openai-responses"``, ``"gemini"``, ``"bedrock"`` or ``"text"``;
             None to detect it from the list.
         stages: the pipeline, in order; None for ``ga_context.pipeline.STAGES``.
+        archive: where originals go, as the ``archive`` of another session; None for the one of the configuration.
         check_mutation: find messages that were edited in place after they were handed over. For tests: it encodes the
             whole list each turn.
     """
@@ -44,6 +46,7 @@ class ContextSession:
         *,
         format: str | None = None,
         stages: Sequence[Stage] | None = None,
+        archive: Archive | None = None,
         check_mutation: bool = False,
     ) -> None:
         self.config = ContextConfig() if config is None else ContextConfig.model_validate(config)
@@ -52,7 +55,7 @@ class ContextSession:
         self._stages = STAGES if stages is None else tuple(stages)
         self._lock = threading.RLock()
         self._handed: dict[int, tuple[Message, str]] | None = {} if check_mutation else None
-        self._state = self._fresh(format, open_archive(self.config.archive))
+        self._state = self._fresh(format, open_archive(self.config.archive) if archive is None else archive)
         self._beside = schema.Beside()
         self._noted: str | None = None
 
@@ -70,6 +73,11 @@ class ContextSession:
     def format(self) -> str | None:
         """Name of the wire format; None while the list has not shown it."""
         return self._state.fmt.name if self._state.decided else None
+
+    @property
+    def archive(self) -> Archive:
+        """Where the originals are. Another session can share it: ``ContextSession(config, archive=other.archive)``."""
+        return self._state.archive
 
     def prepare(
         self,
@@ -167,7 +175,7 @@ class ContextSession:
     def dump(self, *, archive: bool = True) -> str:
         """Return the session as JSON: what decides the next bytes and, unless told otherwise, the originals."""
         with self._lock:
-            return checkpoint.dump(self._state, self.config, self.usage, archive)
+            return checkpoint.dump(self._state, self.config, self.usage, self._noted, archive)
 
     @classmethod
     def load(cls, data: str, *, config: ContextConfig | Mapping[str, Any] | None = None) -> Self:
@@ -179,8 +187,22 @@ class ContextSession:
         saved = checkpoint.load(data)
         session = cls(saved.config if config is None else config)
         session._state = checkpoint.restored(saved, session.config)
-        session.usage = dict(saved.usage)
+        session.usage, session._noted = dict(saved.usage), saved.noted
         return session
+
+    def fork(self) -> Self:
+        """Return a session that goes on from here by itself, for a sub-agent or to try an edit.
+
+        It gives the bytes that this one would give. Originals go to the same archive; nothing else that happens to one
+        reaches the other. What it costs is a few list copies.
+        """
+        with self._lock:
+            other = copy(self)
+            other._lock = threading.RLock()
+            other._state = self._state.fork()
+            other.reports, other.usage = list(self.reports), dict(self.usage)
+            other._handed = None if self._handed is None else dict(self._handed)
+            return other
 
     # -- one turn -------------------------------------------------------------------------------------------------
 
@@ -189,7 +211,8 @@ class ContextSession:
             raise ConfigError(f"`shrink` must be between 0 and 1, a share of the budget; got {shrink!r}")
         self._check_mutation(self._state.view)
         self._check_mutation(messages)
-        checkpoint.adopt(self._state, messages)
+        if self._state.pending is not None:
+            self._state = checkpoint.adopt(self._state, messages, self._stages)
         state, before = self._decided(messages), self._state.view
         budget = int(self.config.budget_chars(beside.chars) * state.marks.shrink * (shrink or 1))
         if budget <= 0:
@@ -203,6 +226,8 @@ class ContextSession:
             check(state, turn, self.report)
             return list(state.view)
         before = list(before)
+        if found.restore is not None and state.past is not None:
+            self._state = state = checkpoint.went_back(state, found.restore, self.config, self._stages)
         state.begin()
         if state is not self._state:  # the list has shown its format by now, and was read anew
             state.causes.add("config")

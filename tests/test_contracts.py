@@ -44,6 +44,7 @@ BESIDE = {
     ("sources", "sections"),
     ("edits", "closure"),
     ("memory", "edits"),
+    ("checkpoint", "pipeline"),  # turns before a dump are played again
     ("schema", "edits"),
 }
 """(importer, imported) within one layer."""
