@@ -29,6 +29,9 @@ def place(state: State, incoming: Incoming) -> list[Action]:
         ref = state.archive.put(json_text(incoming.raw))
         reason = "left out: nothing in it"
         return [Action("repair", reason, ordinal, chars_before=incoming.size, chars_after=0, ref=ref)]
+    if incoming.blocks and all([block.kind == "anchor" for block in incoming.blocks]):
+        state.append(_row(incoming, ordinal)._replace(ours=True))
+        return []
     if incoming.side == "assistant":
         return _place_response(state, incoming, ordinal)
     if incoming.side == "tool":
@@ -271,7 +274,8 @@ def _place_user(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
         actions += _add_rest(state, incoming, now, ordinal, whole=False)
         return actions + _add_rest(state, incoming, rest, ordinal, whole=False)
     blocks = [*now, *rest]
-    if [block.position for block in blocks] != sorted([block.position for block in blocks]):
+    positions = [block.position for block in blocks if not block.ours]
+    if positions != sorted(positions):
         actions.append(_repaired("results first in the message", now[0], incoming.size))
     return actions + _add_rest(state, incoming, blocks, ordinal, whole=not actions)
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
 from ga_context import checkpoint, formats, schema
+from ga_context.adoption import adopted
 from ga_context.archive import Archive, Found, open_archive
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
@@ -241,6 +242,8 @@ class ContextSession:
         state.given = list(messages) if found.from_view else None
         state.given_rows, state.given_base = found.start, turn.first_new
         turn.actions.extend(notes)
+        if turn.first_new == 0 and incoming:
+            incoming, turn.adopted = adopted(state, incoming)
         state.mark(budget=budget, shrink=state.marks.shrink * (shrink or 1))
         report = advance(state, turn, incoming, self._stages, before)
         schema.decide(state, turn, incoming, beside)

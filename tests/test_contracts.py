@@ -30,7 +30,7 @@ LAYERS = (
     ("state",),
     ("closure", "edits", "ledger", "matching", "memory", "reading", "schema"),
     ("stages",),
-    ("pipeline", "checkpoint"),
+    ("adoption", "pipeline", "checkpoint"),
     ("session",),
     ("__init__",),
     ("replay", "demo"),

@@ -287,7 +287,8 @@ class _Maker:
         head: Message = self.saved.heads[row["h"]] if "h" in row else self.reader.message(ordinal).raw
         if row.get("w"):
             message = self.reader.message(ordinal)
-            return Row(side, message.raw, tuple(blocks), self.raw[ordinal], message.size, ordinal)
+            ours = all([block.ours for block in blocks])
+            return Row(side, message.raw, tuple(blocks), self.raw[ordinal], message.size, ordinal, ours)
         return self.fmt.row(side, head, blocks, ordinal)
 
     def _block(self, ordinal: int, block: Any) -> Block:
