@@ -35,6 +35,25 @@ def adopted(state: State, incoming: Sequence[Incoming]) -> tuple[list[Incoming],
     return out, texts[-1][0]
 
 
+def settle(state: State) -> None:
+    """Put the requests that the view begins with where the anchor has them, or before all turns that are gone."""
+    gone = max([line.turn for line in state.lines if line.ordinal < 0 and not line.request], default=0)
+    told = [line for line in state.lines if line.ordinal < 0]
+    shown = [line for line in state.lines if line.ordinal >= 0]
+    leading = [line for line in shown if line.request and line.turn == gone]
+    early: list[Line] = []
+    for line in leading:
+        same = [at for at, one in enumerate(told) if one.request and one.text == line.text]
+        if same:
+            told[same[-1]] = line
+        elif line.ordinal != state.marks.messages - 1:
+            early.append(line)
+        else:
+            continue
+        shown.remove(line)
+    state.lines[:] = [*early, *told, *shown]
+
+
 def _anchor_texts(fmt: Format, message: Incoming) -> list[str]:
     """Return the texts of the anchors in a message."""
     held = [block for block in message.blocks if block.kind == "anchor" or block.note is not None]
@@ -45,7 +64,8 @@ def _with_anchors(state: State, message: Incoming) -> Incoming:
     if message.side not in ("user", "tool") or message.given is not None:
         return message
     blocks = tuple([_as_anchor(state, block) for block in message.blocks])
-    return message if blocks == message.blocks else message._replace(blocks=blocks)
+    same = all([new is old for new, old in zip(blocks, message.blocks, strict=True)])
+    return message if same else message._replace(blocks=blocks)
 
 
 def _as_anchor(state: State, block: Block) -> Block:
@@ -98,9 +118,9 @@ def _lines(text: str, gone: int) -> list[Line]:
         if told[1] is None:
             waiting.append(Line(-1, turn, line, request=True))
             continue
-        turn = int(told[1])
-        if turn > gone:
+        if int(told[1]) > gone:
             break
+        turn = int(told[1])
         lines += [*waiting, Line(-1, turn, line)]
         waiting = []
-    return lines
+    return [*lines, *waiting]

@@ -9,7 +9,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
 from ga_context import checkpoint, formats, schema
-from ga_context.adoption import adopted
+from ga_context.adoption import adopted, settle
 from ga_context.archive import Archive, Found, open_archive
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
@@ -246,6 +246,8 @@ class ContextSession:
             incoming, turn.adopted = adopted(state, incoming)
         state.mark(budget=budget, shrink=state.marks.shrink * (shrink or 1))
         report = advance(state, turn, incoming, self._stages, before)
+        if turn.adopted >= 0:
+            settle(state)
         schema.decide(state, turn, incoming, beside)
         state.snapshots.append(state.snapshot())
         self.reports.append(report)
