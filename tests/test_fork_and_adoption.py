@@ -91,6 +91,8 @@ def test_a_view_fed_back_into_a_fresh_session(format: str, data: st.DataObject) 
     """With the archive behind it, each view that ends with its anchor comes back byte for byte, as the same objects."""
     parts = data.draw(splits(data.draw(histories(format)), format))
     config = data.draw(configs())
+    if config["anchor"].get("placement") == "tool_result":  # known in most views, not in all: README, honest limits
+        config["anchor"].pop("placement")
     session = ContextSession(config, format=format)
     for raw in parts:
         view = session.prepare(raw)

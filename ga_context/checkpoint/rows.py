@@ -182,7 +182,7 @@ class Writer:
         """Return how the base of a block is had from the raw one, or all of it."""
         if block.ours:
             return {"x": block.base}
-        named = block.id is not None and block.kind == fresh.kind and block.kind in ("call", "result")
+        named = block.id is not None and block.kind == fresh.kind in ("call", "result") and not self.fmt.tagged
         if named and self.fmt.rename(fresh, block.id or "").base == block.base:
             return {"i": block.id, "e": True}
         if fresh.bare > block.bare and isinstance(fresh.base, str) and self.fmt.itemised(fresh).base == block.base:
