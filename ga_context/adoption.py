@@ -94,9 +94,7 @@ def _go_on(state: State, messages: Sequence[Incoming], at: int, text: str) -> No
         return
     sides = ["", *[message.side for message in messages]]
     starts = [side == "assistant" != before for before, side in pairwise(sides)]
-    gone = int(found[1]) - 1 - sum(starts[: at + 1])
-    if gone < 0:
-        return
+    gone = max(0, int(found[1]) - 1 - sum(starts[: at + 1]))  # a placeholder of ours may part a response in two
     notes = KEY_INFO.search(text)
     turn = 1 + gone + sum(starts)
     state.mark(responses=gone, last_pass=turn, evicted=gone > 0)

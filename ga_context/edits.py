@@ -114,7 +114,8 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
     """Perform what a stage proposed; positions are those of the rows as the stage saw them."""
     rebuilt: dict[int, list[list[Block]]] = {}
     inserted: dict[int, list[Row]] = {}
-    _keep_anchors(state, edits)
+    if edits[0].stage in ("anchor", "compact"):
+        _keep_anchors(state, edits)
     for edit in edits:
         if isinstance(edit, Pass):
             state.mark(last_pass=turn.number, border=max(state.marks.border, edit.border))
