@@ -32,6 +32,8 @@ class Action:
     chars_after: int = 0
     ref: str | None = None
     """``session.recall(ref)`` returns the original."""
+    redacted: bool = False
+    """Of the original, parts were hidden before it was archived (`archive.redact`)."""
     priority: str | None = None
     """Of a pinned item that was shortened."""
     lost: list[Lost] = field(default_factory=list)
@@ -42,7 +44,7 @@ class Action:
         part = f" part {self.part}" if self.part is not None else ""
         span = f" [{self.start:,}:{self.end:,}]" if self.start is not None else ""
         lost = f", {len(self.lost)} subtrees" if self.lost else ""
-        ref = f" ref {self.ref}" if self.ref else ""
+        ref = f" ref {self.ref}{' (redacted)' if self.redacted else ''}" if self.ref else ""
         change = f"{self.chars_before:,} -> {self.chars_after:,} chars"
         return f"{self.stage}: {where}{part}{span}, {change}{lost}: {self.reason}{ref}"
 
@@ -79,6 +81,8 @@ class Report:
     """Bytes of the view in a request; None while it is so far below its limit that nobody counted."""
     pending: list[str] = field(default_factory=list)
     """Calls of the last message, whose results are still to come."""
+    archive_error: str | None = None
+    """Why originals are in memory only and not durable yet (`archive.on_error = "memory"`); None: all are."""
     actions: list[Action] = field(default_factory=list)
     """Everything that was done, in order."""
     changed_pair: tuple[Message, Message | None] | None = field(default=None, repr=False, compare=False)
@@ -114,6 +118,8 @@ class Report:
             head += f"; payloads of {self.payload_bytes:,} bytes count {self.payload_chars:,}"
         if self.break_cause:
             head += f"; prefix changed at message {self.first_changed} ({self.break_cause})"
+        if self.archive_error:
+            head += f"; originals in memory only: {self.archive_error}"
         return "\n".join([head, *(f"  {action}" for action in self.actions)])
 
 

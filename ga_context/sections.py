@@ -192,9 +192,9 @@ class ArchiveConfig(Section):
     """Days after the last use of a session when its originals are removed. None: never."""
     max_bytes: Annotated[int | None, Field(strict=True, ge=1_000_000)] = None
     """Bytes above which the originals of the sessions used longest ago are removed. None: no limit."""
-    live_hours: Annotated[float, Field(strict=True, gt=0)] = 24.0
-    """Hours after its last use for which a session counts as live: nothing it refers to is ever removed for age or
-    size."""
+    live_hours: Annotated[float, Field(strict=True, ge=1)] = 24.0
+    """Hours, 1 or more, after its last use for which a session counts as live: nothing it refers to is ever removed for
+    age or size."""
     redact: Annotated[tuple[Annotated[Redaction, BeforeValidator(as_redaction)], ...], Field(strict=False)] = ()
     """What is not to be kept: regular expressions, or tables of pattern and replacement."""
 

@@ -13,7 +13,7 @@ from ga_context.adoption import adopted, settle
 from ga_context.archive import Archive, Found, open_archive
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
-from ga_context.errors import BudgetExceeded, ConfigError, InvalidMessages
+from ga_context.errors import ArchiveError, BudgetExceeded, ConfigError, InvalidMessages
 from ga_context.matching import match
 from ga_context.model import Message
 from ga_context.pipeline import STAGES, Stage, advance, check
@@ -106,6 +106,9 @@ class ContextSession:
 
         Raises:
             InvalidMessages: a message that no repair covers; the session is as it was before the call.
+            ArchiveError: originals of this turn could not be made durable, and `archive.on_error` is "raise". The turn
+                is done: ``.view`` is its list, good for as long as this process lives; the next call tries again, with
+                the same list too.
             BudgetExceeded: what must stay is over the budget, or over the bytes of a request (``.unit``); ``.view`` is
                 the smallest valid list.
         """
@@ -132,6 +135,7 @@ class ContextSession:
                 return text
             for original in (text, *cut.also):
                 self._state.archive.put(original)
+            self._commit(None)
             return cut.apply(text)
 
     def update_key_info(self, text: str) -> None:
@@ -224,6 +228,7 @@ class ContextSession:
         self._beside = beside
         if not (incoming or found.changed or self._noted is not None) and budget == state.marks.budget:
             schema.decide(state, turn, incoming, beside)
+            self._commit(self.report)  # what a turn before could not make durable
             check(state, turn, self.report)
             return list(state.view)
         before = list(before)
@@ -252,8 +257,23 @@ class ContextSession:
         state.snapshots.append(state.snapshot())
         self.reports.append(report)
         self._check_mutation(state.view)
+        self._commit(report)
         check(state, turn, report)
         return list(state.view)
+
+    def _commit(self, report: Report | None) -> None:
+        """Make originals durable before anybody sees a reference to one (spec 11.1)."""
+        if report is not None and (redacted := self._state.archive.redacted):
+            for action in report.actions:
+                action.redacted = action.ref in redacted
+        try:
+            self._state.archive.commit()
+        except ArchiveError as error:
+            if self.config.archive.on_error == "raise":
+                error.view, error.report = list(self._state.view), report
+                raise
+            if report is not None:
+                report.archive_error = error.problem
 
     def _decided(self, messages: list[Message]) -> State:
         """Return the state in the format that the list shows by now; a format just found reads everything again."""

@@ -411,6 +411,44 @@ def test_all_problems_are_listed() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("archive", "sentence"),
+    [
+        (
+            {"url": 5},
+            '`archive.url` must be "memory", "sqlite", the path of a file or a database URL, or None for memory; got 5',
+        ),
+        ({"sync": "disk"}, '`archive.sync` must be "process" or "power"; got \'disk\''),
+        ({"max_bytes": 10}, "`archive.max_bytes` must be 1000000 or more, or None for no limit; got 10"),
+        ({"max_age_days": 0}, "`archive.max_age_days` must be a number above 0, or None for never; got 0"),
+        ({"live_hours": 0.5}, "`archive.live_hours` must be 1 or more; got 0.5"),
+        (
+            {"redact": ["("]},
+            "`archive.redact` must be a list of regular expressions, or of tables with `pattern` and `replacement`; "
+            "got '('",
+        ),
+        (
+            {"redact": [{"patern": "x"}]},
+            "`archive.redact` must be a list of regular expressions, or of tables with `pattern` and `replacement`; "
+            "got {'patern': 'x'}",
+        ),
+    ],
+)
+def test_wrong_values_of_the_archive(archive: dict[str, Any], sentence: str) -> None:
+    """What was given, what is allowed."""
+    with pytest.raises(ConfigError) as caught:
+        ContextConfig(archive=archive)
+    assert caught.value.problems[0] == sentence
+
+
+def test_redactions_come_from_toml_and_back() -> None:
+    """As texts or tables; a configuration is equal to what it says of itself."""
+    config = ContextConfig(**parse_set(r'archive.redact=["sk-\\w+", {"pattern": "Bob", "replacement": "x y"}]'))
+    assert [(pattern.pattern, by) for pattern, by in config.archive.redactions] == [(r"sk-\w+", "*"), ("Bob", "x y")]
+    assert ContextConfig(**config.to_dict()) == config
+    assert hash(ContextConfig(**config.to_dict())) == hash(config)
+
+
 def test_model_validate_takes_tables_and_raises_the_same_error() -> None:
     """pydantic's own entrance gives the same configuration and the same sentences."""
     assert ContextConfig.model_validate({"evict": {"keep_first": 1}}) == ContextConfig(evict={"keep_first": 1})

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 REF_DIGITS = 16
 """Hexadecimal digits of a reference; longer only where two originals share them (spec 7)."""
@@ -39,6 +39,9 @@ class Archive(Protocol):
 
     name: str
     """Under which the archive knows who put what in; ``open_archive(config, name)`` goes on with it. "" in memory."""
+
+    redacted: set[str]
+    """References of what was put in and kept without some of its words."""
 
     def ref(self, original: Original) -> str:
         """Return the reference that ``original`` has or will have: 16 hexadecimal digits, longer on collision."""
@@ -78,25 +81,39 @@ class Archive(Protocol):
         ...
 
 
+class Entry(NamedTuple):
+    """An original on its way in."""
+
+    original: Original
+    ref: str
+    kept: Original
+    """What is kept of it: all, but for what is redacted."""
+    digest: str
+    """The sha256 of what is kept, in hexadecimal digits."""
+
+
 class Addressed:
     """References from content, after redaction; each original is digested once between ``ref`` and ``put``."""
 
     def __init__(self, redact: Redactions = ()) -> None:
         self._redact = tuple(redact)
-        self._asked: dict[int, tuple[Original, str, Original]] = {}
+        self.redacted: set[str] = set()
+        self._asked: dict[int, Entry] = {}
 
     def ref(self, original: Original) -> str:
         """Return the reference that ``original`` has or will have; a stage asks for it, ``put`` asks again."""
-        return self._entry(original)[1]
+        return self._entry(original).ref
 
-    def _entry(self, original: Original) -> tuple[Original, str, Original]:
-        """Return the original, its reference, and what is kept of it."""
+    def _entry(self, original: Original) -> Entry:
         asked = self._asked.get(id(original))
-        if asked is None or asked[0] is not original:
+        if asked is None or asked.original is not original:
             kept = self._redacted(original) if self._redact else original
             if len(self._asked) >= ASKED_MOST:
                 self._asked = {}
-            asked = self._asked[id(original)] = (original, self._new_ref(kept), kept)
+            digest = digest_of(kept)
+            asked = self._asked[id(original)] = Entry(original, self._new_ref(digest, kept), kept, digest)
+            if kept is not original and kept != original:
+                self.redacted.add(asked.ref)
         return asked
 
     def _redacted(self, original: Original) -> Original:
@@ -105,9 +122,8 @@ class Addressed:
                 original = pattern.sub(partial(_instead, by), original)
         return original
 
-    def _new_ref(self, kept: Original) -> str:
+    def _new_ref(self, digest: str, kept: Original) -> str:
         """Return the digits of the digest that no other original has."""
-        digest = digest_of(kept)
         digits = REF_DIGITS
         while self._taken(digest[:digits], digest, kept):
             digits += 8
@@ -128,5 +144,5 @@ def data_of(original: Original) -> bytes:
 
 
 def digest_of(original: Original) -> str:
-    """Return the sha256 of an original, in hexadecimal digits."""
+    """Return the sha256 of an original, in hexadecimal digits; its reference begins them."""
     return sha256(data_of(original)).hexdigest()

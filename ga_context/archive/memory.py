@@ -28,7 +28,7 @@ class MemoryArchive(Addressed):
 
     def put(self, original: Original) -> str:
         """Keep ``original`` and return its reference."""
-        _, ref, kept = self._entry(original)
+        _, ref, kept, _ = self._entry(original)
         self.entries[ref] = kept
         return ref
 
@@ -37,12 +37,12 @@ class MemoryArchive(Addressed):
 
     def recall(self, ref: str) -> Original:
         """Return the original under ``ref``, or raise ``UnknownReference``."""
-        if ref not in self.entries:
+        if ref not in self:
             raise UnknownReference(ref)
         return self.entries[ref]
 
     def __contains__(self, ref: object) -> bool:
-        return ref in self.entries
+        return isinstance(ref, str) and ref in self.entries  # a model may ask for anything
 
     def search(self, words: str, limit: int = 20) -> list[Found]:
         """Return the best places in the texts for some words, the best first; every text is looked through."""
@@ -51,7 +51,7 @@ class MemoryArchive(Addressed):
 
     def forget(self, ref: str) -> int:
         """Remove the original under ``ref``, or all with ``"all"``; return how many."""
-        gone = list(self.entries) if ref == "all" else [ref] if ref in self.entries else []
+        gone = list(self.entries) if ref == "all" else [ref] if ref in self else []
         for one in gone:
             del self.entries[one]
         self._asked = {}

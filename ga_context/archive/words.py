@@ -25,6 +25,10 @@ WHOLE_TEXT_SHARE = 0.25
 MOST_HITS = 20_000
 """Occurrences of one word that are looked at in one text."""
 
+PIECE_CHARS = 20_000
+PIECE_OVERLAP_CHARS = 100
+"""An index holds a text in pieces, so that a long one is not found worse than a short one; no word is cut by that."""
+
 SPACELESS = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _TERM = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
 _SPACELESS = re.compile(f"[{SPACELESS}]")
@@ -57,6 +61,12 @@ def tokens(text: str) -> Iterator[str]:
             yield from grams(run)
         else:
             yield run
+
+
+def pieces(text: str) -> list[str]:
+    """Return the tokens of a text as an index gets them, a string for each piece of it; at least one."""
+    starts = range(0, max(1, len(text)), PIECE_CHARS)
+    return [" ".join(tokens(text[start : start + PIECE_CHARS + PIECE_OVERLAP_CHARS])) for start in starts]
 
 
 class Query:
