@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from ga_context.formats.base import Format
-from ga_context.model import Block, Call, Incoming, Row
+from ga_context.model import Block, Call, Incoming, Message, Row
 from ga_context.report import Action
 from ga_context.state import State
+from ga_context.text.clean import is_encodable
 from ga_context.text.size import json_text
 
 ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -28,6 +29,9 @@ def place(state: State, incoming: Incoming) -> list[Action]:
         ref = state.archive.put(json_text(incoming.raw))
         reason = "left out: nothing in it"
         return [Action("repair", reason, ordinal, chars_before=incoming.size, chars_after=0, ref=ref)]
+    if incoming.blocks and all([block.kind == "anchor" for block in incoming.blocks]):
+        state.append(_row(incoming, ordinal)._replace(ours=True))
+        return []
     if incoming.side == "assistant":
         return _place_response(state, incoming, ordinal)
     if incoming.side == "tool":
@@ -111,7 +115,7 @@ def _row(incoming: Incoming, ordinal: int) -> Row:
 
 
 def _place_response(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
-    for row in _awaited(state, ordinal) if state.fmt.flat else ():
+    for row in awaited(state, ordinal) if state.fmt.flat else ():
         state.append(row)
     before = _neighbour(state, _row(incoming, ordinal))
     blocks, actions = _with_own_ids(state, incoming.blocks, ordinal, _calls_so_far(state, before))
@@ -125,8 +129,8 @@ def _place_response(state: State, incoming: Incoming, ordinal: int) -> list[Acti
     return actions
 
 
-def _awaited(state: State, ordinal: int) -> list[Row]:
-    """Return the reasoning that was left out because nothing followed it, now that this message does."""
+def awaited(state: State, ordinal: int) -> list[Row]:
+    """Return the reasoning that was left out because nothing followed it, for when raw message ``ordinal`` does."""
     shown = next((row.last for row in reversed(state.rows) if not row.ours), -1)
     first = ordinal
     while first - 1 > shown and state.fmt.speaks(state.raw[first - 1]):
@@ -134,8 +138,14 @@ def _awaited(state: State, ordinal: int) -> list[Row]:
     if first == ordinal:
         return []
     since = next(point.undo for point in reversed(state.snapshots) if point.marks.messages <= first)
-    gone = [row for _, _, old in state.undo[since:] for row in old if row.has("reasoning") and row.ordinal >= first]
+    taken_out = [row for _, _, old in state.undo[since:] for row in old if first <= row.ordinal < ordinal]
+    gone = [row for row in taken_out if row.has("reasoning") and _is_of(row, state.raw[row.ordinal])]
     return list({row.ordinal: row for row in gone}.values())
+
+
+def _is_of(row: Row, raw: Message) -> bool:
+    """Return whether a row is a raw message, and not one that stood there before the caller changed the list."""
+    return row.out is raw or (row.out != raw and not is_encodable(raw))
 
 
 def _calls_so_far(state: State, before: Row | None) -> list[Block]:
@@ -264,7 +274,8 @@ def _place_user(state: State, incoming: Incoming, ordinal: int) -> list[Action]:
         actions += _add_rest(state, incoming, now, ordinal, whole=False)
         return actions + _add_rest(state, incoming, rest, ordinal, whole=False)
     blocks = [*now, *rest]
-    if [block.position for block in blocks] != sorted([block.position for block in blocks]):
+    positions = [block.position for block in blocks if not block.ours]
+    if positions != sorted(positions):
         actions.append(_repaired("results first in the message", now[0], incoming.size))
     return actions + _add_rest(state, incoming, blocks, ordinal, whole=not actions)
 

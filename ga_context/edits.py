@@ -100,6 +100,8 @@ class Turn:
     """The first raw message that is new."""
     shrunk: bool = False
     """This turn runs again with a smaller budget."""
+    adopted: int = -1
+    """The last message with an anchor of an earlier session's: up to it all has been cut and stays as it is."""
     anchored: bool = False
     """The newest message has its anchor already: this turn was prepared before."""
     anchors: dict[bool, Any] = field(default_factory=dict)
@@ -121,6 +123,8 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
     """Perform what a stage proposed; positions are those of the rows as the stage saw them."""
     rebuilt: dict[int, list[list[Block]]] = {}
     inserted: dict[int, list[Row]] = {}
+    if edits[0].stage in ("anchor", "compact"):
+        _keep_anchors(state, edits)
     for edit in edits:
         if isinstance(edit, Pass):
             frontier = max(state.marks.frontier, edit.frontier)
@@ -137,6 +141,18 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
         cause: Cause = "shrink" if turn.shrunk else CAUSES[stage]
         valid = stage == "anchor" or all([isinstance(edit, (CutTexts, Pass)) for edit in edits])
         _rebuild(state, turn, rebuilt, inserted, cause, valid)
+
+
+def _keep_anchors(state: State, edits: Sequence[Edit]) -> None:
+    """Archive each anchor as it is sent: it tells a view of ours that is fed back from a forged one (spec 3.6)."""
+    for edit in edits:
+        if isinstance(edit, Insert | Swap) and (new := edit.new) is not None:
+            if new.note is not None:
+                state.archive.put(new.note)
+            elif new.kind == "anchor":
+                state.archive.put(state.fmt.texts(new)[0][1])
+        elif isinstance(edit, CutTexts) and (old := state.rows[edit.row].blocks[edit.block]).kind == "anchor":
+            state.archive.put(edit.cuts[0][1].apply(state.fmt.texts(old)[0][1]))
 
 
 def _change(

@@ -31,6 +31,8 @@ def enter_placed(state: State, incoming: Incoming) -> None:
     marks = state.marks
     ordinal = marks.messages
     marks.messages = ordinal + 1
+    if incoming.blocks and incoming.blocks[-1].kind == "anchor" and len(incoming.blocks) == 1:
+        return  # one of ours, fed back: it says nothing of the caller's
     marks.user_last = incoming.side in ("user", "tool")
     marks.with_results = (bool(state.pairs) and state.pairs[-1][0] == ordinal) or incoming.side == "tool"
     request = _request(state, incoming, marks.with_results) if incoming.side == "user" else None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Self
 
 from ga_context import checkpoint, formats, manifest, own_tools, schema
+from ga_context.adoption import adopted, settle
 from ga_context.archive import Archive, Found, open_archive
 from ga_context.cache.breakpoints import Breakpoints, cache_key
 from ga_context.cache.measured import CacheFigures, Measured
@@ -38,6 +40,7 @@ class ContextSession:
         format: ``"anthropic"``, ``"openai-chat"``, ``"openai-responses"``, ``"gemini"``, ``"bedrock"`` or ``"text"``;
             None to detect it from the list.
         stages: the pipeline, in order; None for ``ga_context.pipeline.STAGES``.
+        archive: where originals go, as the ``archive`` of another session; None for the one of the configuration.
         check_mutation: find messages that were edited in place after they were handed over. For tests: it encodes the
             whole list each turn.
     """
@@ -48,6 +51,7 @@ class ContextSession:
         *,
         format: str | None = None,
         stages: Sequence[Stage] | None = None,
+        archive: Archive | None = None,
         check_mutation: bool = False,
     ) -> None:
         self.config = ContextConfig() if config is None else ContextConfig.model_validate(config)
@@ -57,7 +61,7 @@ class ContextSession:
         self._stages = STAGES if stages is None else tuple(stages)
         self._lock = threading.RLock()
         self._handed: dict[int, tuple[Message, str]] | None = {} if check_mutation else None
-        self._state = self._fresh(format, open_archive(self.config.archive))
+        self._state = self._fresh(format, open_archive(self.config.archive) if archive is None else archive)
         self._beside = schema.Beside()
         self._noted: str | None = None
         self._breakpoints = Breakpoints()
@@ -77,6 +81,11 @@ class ContextSession:
     def format(self) -> str | None:
         """Name of the wire format; None while the list has not shown it."""
         return self._state.fmt.name if self._state.decided else None
+
+    @property
+    def archive(self) -> Archive:
+        """Where the originals are. Another session can share it: ``ContextSession(config, archive=other.archive)``."""
+        return self._state.archive
 
     def prepare(
         self,
@@ -264,8 +273,15 @@ class ContextSession:
     def dump(self, *, archive: bool = True) -> str:
         """Return the session as JSON: what decides the next bytes and, unless told otherwise, the originals."""
         with self._lock:
-            beside = {"usage": dict(self.usage), "measured": self.cache.measured.models}
-            return checkpoint.dump(self._state, self.config, archive, **beside, marked=self._breakpoints.saved())
+            return checkpoint.dump(
+                self._state,
+                self.config,
+                archive,
+                usage=self.usage,
+                noted=self._noted,
+                measured=self.cache.measured.models,
+                marked=self._breakpoints.saved(),
+            )
 
     @classmethod
     def load(cls, data: str, *, config: ContextConfig | Mapping[str, Any] | None = None) -> Self:
@@ -277,10 +293,26 @@ class ContextSession:
         saved = checkpoint.load(data)
         session = cls(saved.config if config is None else config)
         session._state = checkpoint.restored(saved, session.config)
-        session.usage = dict(saved.usage)
+        session.usage, session._noted = dict(saved.usage), saved.noted
         session.cache.measured.models.update(saved.measured)
         session._breakpoints.load(saved.marked)
         return session
+
+    def fork(self) -> Self:
+        """Return a session that goes on from here by itself, for a sub-agent or to try an edit.
+
+        It gives the bytes that this one would give. Originals go to the same archive; nothing else that happens to one
+        reaches the other. What it costs is a few list copies.
+        """
+        with self._lock:
+            other = copy(self)
+            other._lock = threading.RLock()
+            other._state = self._state.fork()
+            other.reports, other.usage = list(self.reports), dict(self.usage)
+            other.cache = CacheFigures(self.cache.measured.copy())
+            other._breakpoints = self._breakpoints.fork()
+            other._handed = None if self._handed is None else dict(self._handed)
+            return other
 
     # -- one turn -------------------------------------------------------------------------------------------------
 
@@ -289,7 +321,8 @@ class ContextSession:
             raise ConfigError(f"`shrink` must be between 0 and 1, a share of the budget; got {shrink!r}")
         self._check_mutation(self._state.view)
         self._check_mutation(messages)
-        checkpoint.adopt(self._state, messages)
+        if self._state.pending is not None:
+            self._state = checkpoint.adopt(self._state, messages, self._stages)
         state, before = self._decided(messages), self._state.view
         budget = int(self.config.budget_chars(beside.chars) * state.marks.shrink * (shrink or 1))
         if budget <= 0:
@@ -307,6 +340,8 @@ class ContextSession:
             check(state, turn, self.report)
             return list(state.view)
         before = list(before)
+        if found.restore is not None and state.past is not None:
+            self._state = state = checkpoint.went_back(state, found.restore, self.config, self._stages)
         state.begin()
         if state is not self._state:  # the list has shown its format by now, and was read anew
             state.causes.add("config")
@@ -321,8 +356,12 @@ class ContextSession:
         state.given = list(messages) if found.from_view else None
         state.given_rows, state.given_base = found.start, turn.first_new
         turn.actions.extend(notes)
+        if turn.first_new == 0 and incoming:
+            incoming, turn.adopted = adopted(state, incoming)
         state.mark(budget=budget, shrink=state.marks.shrink * (shrink or 1))
         report = advance(state, turn, incoming, self._stages, before)
+        if turn.adopted >= 0:
+            settle(state)
         schema.decide(state, turn, incoming, beside)
         state.snapshots.append(state.snapshot())
         self.reports.append(report)

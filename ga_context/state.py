@@ -6,14 +6,19 @@ returning to an earlier turn costs what was changed since, not the whole history
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Sequence
+from copy import copy
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ga_context.archive import Archive, MemoryArchive
 from ga_context.formats.base import Format
 from ga_context.model import Call, Cause, Line, Message, Row
+
+DIGEST_BYTES = 8
+"""Of the sha256 of a message: two messages at one place of a list that share them are one message."""
 
 
 @dataclass(slots=True)
@@ -73,6 +78,29 @@ class Snapshot(NamedTuple):
     calls: int
     pairs: int
     lines: tuple[int, Line | None]
+    rebased: bool = False
+    """The caller changed a view in this turn: it can not be made again from the raw messages alone."""
+
+
+class Base(NamedTuple):
+    """A view from which later ones can be made again, and what belongs to it."""
+
+    marks: Marks
+    rows: list[Row]
+    calls: int
+    pairs: int
+    lines: list[Line]
+
+
+class Past(NamedTuple):
+    """Turns of a loaded session that are not in the undo log: to go back to one, they are played again."""
+
+    turns: int
+    """How many snapshots have nothing but their marks."""
+    base: Base | None
+    """The view before the first of them; None: the empty one."""
+    config: Any
+    """The configuration that they ran with."""
 
 
 @dataclass(slots=True)
@@ -132,6 +160,12 @@ class State:
     """Rows of the previous view that still stand; what comes behind them is new."""
     pending: Any = None
     """What was loaded, until a list brings the messages."""
+    past: Past | None = None
+    """Turns before it was loaded."""
+    digests: bytearray = field(default_factory=bytearray)
+    """Of the raw messages, as far as a dump has needed them."""
+    rebased: bool = False
+    """The caller changed a view in this turn."""
 
     def __post_init__(self) -> None:
         if not self.snapshots:
@@ -230,18 +264,28 @@ class State:
         for name, value in values.items():
             setattr(self.marks, name, value)
 
+    def fork(self) -> State:
+        """Return a state that goes on from here by itself; messages, rows and originals are shared, none is copied."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        copied = {
+            name: copy(value) for name, value in values.items() if isinstance(value, list | dict | set | bytearray)
+        }
+        waiting = {key: list(calls) for key, calls in self.unanswered.items()}
+        return State(**{**values, **copied, "marks": self.marks.copy(), "unanswered": waiting})
+
     # -- going back -----------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
         """Return what is needed to come back to this point."""
         last = self.lines[-1] if self.lines else None
         lines = (len(self.lines), last)
-        return Snapshot(self.marks.copy(), len(self.undo), len(self.calls), len(self.pairs), lines)
+        return Snapshot(self.marks.copy(), len(self.undo), len(self.calls), len(self.pairs), lines, self.rebased)
 
     def begin(self) -> None:
         """Start a turn: from here on, changes to what was sent are counted."""
         self.touched = self.sent = len(self.rows)
         self.causes.clear()
+        self.rebased = False
 
     def latest(self, messages: int) -> int:
         """Return the raw messages of the latest turn that had at most this many."""
@@ -283,6 +327,7 @@ class State:
         """Keep the first rows as they are and forget the raw messages behind them."""
         if rows == len(self.rows):
             return
+        self.rebased = True
         self.splice(rows, len(self.rows), [], "caller")
         ordinal = 1 + max([row.last for row in self.rows], default=-1)
         while len(self.snapshots) > 1 and self.snapshots[-1].marks.messages > ordinal:
@@ -290,7 +335,9 @@ class State:
         self.calls = [call for call in self.calls if call.ordinal < ordinal]
         self.pairs = [pair for pair in self.pairs if pair[0] < ordinal]
         self.lines = [line for line in self.lines if line.ordinal < ordinal]
-        responses = max([line.turn for line in self.lines if not line.request], default=0)
+        sides = ["", *[row.side for row in self.rows]]
+        spoken = sum([before != "assistant" and side == "assistant" for before, side in pairwise(sides)])
+        responses = max([line.turn for line in self.lines if not line.request], default=spoken)
         request = max([line.ordinal for line in self.lines if line.request], default=-1)
         side = self.rows[-1].side if self.rows else "system"
         self.mark(messages=ordinal, responses=responses, request=request, border=min(self.marks.border, ordinal))
@@ -299,21 +346,21 @@ class State:
         self._forget_from(ordinal)
 
     def _forget_from(self, ordinal: int) -> None:
-        del self.raw[ordinal:], self.sizes[ordinal:]
+        del self.raw[ordinal:], self.sizes[ordinal:], self.digests[DIGEST_BYTES * ordinal :]
         self.enter_calls()
 
     # -- calls ----------------------------------------------------------------------------------------------------
 
-    def enter_calls(self) -> None:
-        """Tell again which calls wait for a result, from all calls and the results that came."""
+    def enter_calls(self, waiting: Container[int] | None = None) -> None:
+        """Tell again which calls wait for a result: those of the numbers ``waiting``, else all that got none."""
         answered = {(call.ordinal, call.position) for _, call in self.pairs}
         self.unanswered.clear()
         self.used.clear()
         self.named.clear()
-        for call in self.calls:
+        for number, call in enumerate(self.calls):
             self.used.setdefault(call.id, 1)
             self.named[call.raw_id] = call.tools
-            if (call.ordinal, call.position) not in answered:
+            if number in waiting if waiting is not None else (call.ordinal, call.position) not in answered:
                 self.enlist(call)
 
     def enlist(self, call: Call) -> None:

@@ -42,7 +42,7 @@ LAYERS = (
         "schema",
     ),
     ("stages",),
-    ("pipeline", "checkpoint"),
+    ("adoption", "pipeline", "checkpoint"),
     ("session",),
     ("__init__",),
     ("replay", "demo"),
@@ -64,6 +64,7 @@ BESIDE = {
     ("own_tools", "ledger"),
     ("own_tools", "recall"),
     ("recall", "closure"),
+    ("checkpoint", "pipeline"),  # turns before a dump are played again
     ("schema", "edits"),
 }
 """(importer, imported) within one layer."""

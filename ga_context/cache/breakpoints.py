@@ -9,6 +9,7 @@ turn of a pass at the frontier before, too, the last entry that still holds; at 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -148,6 +149,13 @@ class Breakpoints:
             if one.at < len(view) and view[one.at] is one.plain:
                 view[one.at] = one.marked
         return view
+
+    def fork(self) -> Breakpoints:
+        """Return the same markers, for a session that goes on apart."""
+        other = copy(self)
+        other.placed, other._loaded = list(self.placed), list(self._loaded)
+        other._known, other._copies = dict(self._known), dict(self._copies)
+        return other
 
     def saved(self) -> list[SavedMark]:
         """Return the markers of the last view for a dump."""

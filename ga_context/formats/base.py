@@ -201,6 +201,12 @@ class Format:
         """Return the wire of a text or result with an anchor at its end."""
         raise NotImplementedError
 
+    def detached(self, block: Block, path: Path, text: str, note: str) -> Any | None:
+        """Return the wire of a text or result without the anchor behind its last ``text``; None where it has none."""
+        wire = block.wire
+        bare = [put(wire, at, items[:-1]) for at, items in _lists(wire)] or [self._write(block, {path: text})]
+        return next((one for one in bare if self._attach(one, note) == wire), None)
+
     # -- calls and results ----------------------------------------------------------------------------------------
 
     def call_input(self, block: Block) -> Any:
@@ -510,6 +516,15 @@ class Format:
 def has_strings(item: Any, *keys: str) -> bool:
     """Return whether an item is a dict with a string under each of these keys."""
     return isinstance(item, dict) and all([isinstance(item.get(key), str) for key in keys])
+
+
+def _lists(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
+    """Yield the lists in a wire that stand in no other list, with their paths, down to the third level."""
+    if isinstance(value, list):
+        yield path, value
+    elif isinstance(value, Mapping) and len(path) < 3:
+        for key, inner in value.items():
+            yield from _lists(inner, (*path, key))
 
 
 def _held(value: Any, path: Iterable[str | int]) -> Any:

@@ -13,6 +13,8 @@ def anchor(state: State, turn: Turn) -> list[Edit]:
     at = _standing(state, state.marks.messages - 1)
     if wanted is not None and at is not None and wanted.text == _text(state, at):
         return []
+    if turn.adopted == state.marks.messages - 1 and at is not None:
+        return []
     edits: list[Edit] = [_without(state, at)] if at is not None else []
     if wanted is None:
         return edits

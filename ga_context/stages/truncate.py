@@ -24,9 +24,10 @@ SPILL_KEY, PREVIEW_CHARS = "save_to_file", 170
 def truncate(state: State, turn: Turn) -> list[Edit]:
     """Propose a cut for every result that came in this turn and is over its limit."""
     edits: list[Edit] = []
+    first_new = max(turn.first_new, turn.adopted + 1)
     for index in range(state.touched, len(state.rows)):
         for place, block in enumerate(state.rows[index].blocks):
-            if block.kind != "result" or block.ours or block.sealed or block.ordinal < turn.first_new:
+            if block.kind != "result" or block.ours or block.sealed or block.ordinal < first_new:
                 continue
             for path, text in state.fmt.texts(block):
                 if RECALL_TOOL in block.tools and held_in(state, turn.config, block, path, text):
