@@ -28,7 +28,7 @@ LAYERS = (
     ("sections", "sources", "config", "model"),
     ("archive", "formats", "report"),
     ("state",),
-    ("closure", "edits", "ledger", "matching", "memory", "reading", "schema"),
+    ("cache", "closure", "edits", "ledger", "matching", "memory", "reading", "schema"),
     ("stages",),
     ("pipeline", "checkpoint"),
     ("session",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ga_context.errors import InvalidMessages
@@ -18,6 +18,8 @@ SOURCES = {"base64": "data", "url": "url", "file": "file_id"}
 """Type of a file's source -> the key under ``source`` that holds it or says where it is."""
 
 MARKER = "cache_control"
+SHORTEST = "5m"
+"""Time to live of a marker that names none."""
 
 REASONING = ("thinking", "redacted_thinking")
 
@@ -135,6 +137,26 @@ class Anthropic(BlockFormat):
     def bare(self, message: Message) -> Message:
         items = _inner_items(message)
         return {**message, "content": [_unmarked(item) for item in items]} if items else message
+
+    def ttl_of(self, item: Any) -> str | None:
+        items = [item, *_inner_items(item)] if isinstance(item, dict) else []
+        marks = [one[MARKER] for one in items if isinstance(one, dict) and one.get(MARKER)]
+        return str(marks[0].get("ttl") or SHORTEST) if marks and isinstance(marks[0], dict) else None
+
+    def less_marker(self, item: Any) -> Any:
+        return _unmarked(item)
+
+    def may_mark(self, item: Any) -> bool:
+        if isinstance(item, str):
+            return bool(item.strip())
+        if not isinstance(item, dict) or item.get("type") in REASONING or self.ttl_of(item) is not None:
+            return False
+        return item.get("type") != "text" or bool(item["text"].strip())
+
+    def marker_at(self, items: Sequence[Any], place: int, ttl: str | None) -> list[Any]:
+        item = self.text_item(items[place]) if isinstance(items[place], str) else items[place]
+        mark = {"type": "ephemeral"} if ttl in (None, SHORTEST) else {"type": "ephemeral", "ttl": ttl}
+        return [*items[:place], {**item, MARKER: mark}, *items[place + 1 :]]
 
     def result(self, call: Block, text: str) -> tuple[Message, Block]:
         item = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}

@@ -237,6 +237,30 @@ class Format:
         """Return a message without cache markers, as prefixes are compared (spec 2)."""
         return message
 
+    def ttl_of(self, item: Any) -> str | None:
+        """Return the time to live of the cache marker that an item carries or is; None where there is none."""
+        return None
+
+    def is_marker(self, item: Any) -> bool:
+        """Return whether an item is a cache marker and nothing else."""
+        return False
+
+    def less_marker(self, item: Any) -> Any:
+        """Return an item of the system prompt, or a tool definition, without the cache marker that it carries."""
+        return item
+
+    def marker_at(self, items: Sequence[Any], place: int, ttl: str | None) -> list[Any]:
+        """Return items with a cache marker of ours on item ``place``, or behind it; ``ttl`` None: the shortest."""
+        raise NotImplementedError
+
+    def may_mark(self, item: Any) -> bool:
+        """Return whether a cache marker may stand on an item, or behind it."""
+        return False
+
+    def beside_items(self, value: Any) -> list[Any]:
+        """Return the items of a system prompt or of tool definitions."""
+        return list(value) if isinstance(value, list | tuple) else [value]
+
     def stray_markers(self, row: Row) -> list[int]:
         """Return the places of cache markers that the provider refuses where they stand."""
         return []

@@ -25,6 +25,9 @@ WORDS = ("text", "toolUse", "toolResult", "reasoningContent", "citationsContent"
 KEYS = frozenset({*PAYLOADS, *WORDS, "cachePoint", "guardContent"})
 """What a block may be (service model, ContentBlock); it is one of these only."""
 
+SHORTEST = "5m"
+"""Time to live of a cache point that names none (service model, CachePointBlock)."""
+
 RESULT_CONTENT: Path = ("toolResult", "content")
 _ONLY_TEXT: Path = (*RESULT_CONTENT, 0, "text")
 
@@ -162,6 +165,28 @@ class Bedrock(BlockFormat):
 
     def unmarked(self, block: Block) -> Block | None:
         return None
+
+    def ttl_of(self, item: Any) -> str | None:
+        return str(item["cachePoint"].get("ttl") or SHORTEST) if self.is_marker(item) else None
+
+    def is_marker(self, item: Any) -> bool:
+        return isinstance(item, dict) and isinstance(item.get("cachePoint"), dict)
+
+    def beside_items(self, value: Any) -> list[Any]:
+        config = isinstance(value, dict) and isinstance(value.get("tools"), list | tuple)  # toolConfig as a whole
+        return super().beside_items(value["tools"] if config else value)
+
+    def may_mark(self, item: Any) -> bool:
+        if isinstance(item, str):
+            return bool(item.strip())
+        if not isinstance(item, dict) or "reasoningContent" in item or self.is_marker(item):
+            return False
+        return "text" not in item or bool(item["text"].strip())
+
+    def marker_at(self, items: Sequence[Any], place: int, ttl: str | None) -> list[Any]:
+        item = self.text_item(items[place]) if isinstance(items[place], str) else items[place]
+        point = {"type": "default"} if ttl in (None, SHORTEST) else {"type": "default", "ttl": ttl}
+        return [*items[:place], item, {"cachePoint": point}, *items[place + 1 :]]
 
     def bare(self, message: Message) -> Message:
         content = message.get("content")
