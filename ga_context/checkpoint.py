@@ -153,12 +153,12 @@ def restored(saved: SavedSession, config: ContextConfig) -> State:
     """Return a state that knows everything but the messages, which the next list brings."""
     archive = MemoryArchive({**saved.archive, **{ref: b64decode(text) for ref, text in saved.binary.items()}})
     chat = config.formats.openai_chat
-    fmt = formats.make(saved.format, config.charges, alternate=chat.alternate)
+    fmt = formats.make(saved.format, config.charges, alternate=chat.alternate, measure=config.measure)
     state = State(fmt, archive, decided=saved.decided)
     if chat == ContextConfig(**saved.config).formats.openai_chat:  # else the rows that were saved are no longer valid
         state.pending = saved
     marks = saved.snapshots[-1].marks
-    state.mark(key_info=marks.key_info, shrink=marks.shrink)
+    state.mark(key_info=marks.key_info, shrink=marks.shrink, scale=marks.scale)
     return state
 
 

@@ -93,6 +93,10 @@ class Turn:
     """The first raw message that is new."""
     shrunk: bool = False
     """This turn runs again with a smaller budget."""
+    budget_before: int | None = None
+    """B of the turn before, where measured tokens have corrected it since."""
+    rescaled: bool = False
+    """It is over B only because of that."""
     anchored: bool = False
     """The newest message has its anchor already: this turn was prepared before."""
     anchors: dict[bool, Any] = field(default_factory=dict)
@@ -125,6 +129,8 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
     if rebuilt or inserted:
         stage = edits[0].stage
         cause: Cause = "shrink" if turn.shrunk else CAUSES[stage]
+        if turn.rescaled and cause in ("pass", "eviction"):
+            cause = "config"
         valid = stage == "anchor" or all([isinstance(edit, (CutTexts, Pass)) for edit in edits])
         _rebuild(state, turn, rebuilt, inserted, cause, valid)
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ga_context.edits import Turn
 from ga_context.model import Incoming
 from ga_context.state import State
-from ga_context.text.size import json_text
+from ga_context.text.size import UNIFORM, json_text
 
 
 class Beside(NamedTuple):
@@ -43,7 +43,11 @@ def measured(system: Any, tools: Any, known: Beside, state: State) -> Beside:
     texts = ["" if part is None else json_text(part) for part in (system, tools)]
     chars = len(tools) if isinstance(tools, str) else len(texts[1])
     digest = sha256(texts[1].encode("utf-8", "surrogatepass")).hexdigest()[:16] if texts[1] else ""
-    return Beside(system, tools, sum(map(len, texts)), chars, digest)
+    measure = state.fmt.measure
+    if measure is UNIFORM:
+        return Beside(system, tools, sum(map(len, texts)), chars, digest)
+    size = sum([measure.value(part, binary=True) for part in (system, tools) if part is not None])
+    return Beside(system, tools, size, chars, digest)
 
 
 def decide(state: State, turn: Turn, incoming: Sequence[Incoming], beside: Beside) -> None:

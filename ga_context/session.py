@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
-from ga_context import checkpoint, formats, schema
+from ga_context import calibration, checkpoint, formats, schema
 from ga_context.archive import MemoryArchive
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
@@ -55,10 +55,11 @@ class ContextSession:
         self._state = self._fresh(format, MemoryArchive())
         self._beside = schema.Beside()
         self._noted: str | None = None
+        self._rescaled = False
 
     def _fresh(self, name: str | None, archive: MemoryArchive) -> State:
         alternate = self.config.formats.openai_chat.alternate
-        fmt = formats.make(name or UNDECIDED, self.config.charges, alternate=alternate)
+        fmt = formats.make(name or UNDECIDED, self.config.charges, alternate=alternate, measure=self.config.measure)
         return State(fmt, archive, decided=name is not None)
 
     @property
@@ -165,6 +166,23 @@ class ContextSession:
         session.usage = dict(saved.usage)
         return session
 
+    def _measured_tokens(self, tokens: int) -> None:
+        """Compare what a provider counted for the last prepared list, its whole prompt, with what was expected.
+
+        The report of that turn says by how much the estimate is off. With ``budget.calibrate``, the characters per
+        token that were found hold from the next turn on, where they are off by more than `calibration.TOLERANCE`.
+        """
+        report, state, config = self.report, self._state, self.config
+        if report is None or tokens <= 0:
+            return
+        size, scale = state.chars + self._beside.chars, state.marks.scale
+        expected = size / (scale or config.expected_chars_per_token)
+        report.prompt_tokens, report.estimate_error = tokens, round(expected / tokens - 1, 4)
+        found = calibration.scale(size, tokens, scale or config.budget.chars_per_token, report.budget_chars)
+        if config.budget.calibrate and config.budget.chars is None and found is not None:
+            state.mark(scale=found)
+            self._rescaled = True
+
     # -- one turn -------------------------------------------------------------------------------------------------
 
     def _prepare(self, messages: list[Message], beside: schema.Beside, shrink: float | None) -> list[Message]:
@@ -174,7 +192,8 @@ class ContextSession:
         self._check_mutation(messages)
         checkpoint.adopt(self._state, messages)
         state, before = self._decided(messages), self._state.view
-        budget = int(self.config.budget_chars(beside.chars) * state.marks.shrink * (shrink or 1))
+        marks = state.marks
+        budget = int(self.config.budget_chars(beside.chars, 0, marks.scale) * marks.shrink * (shrink or 1))
         if budget <= 0:
             raise BudgetExceeded(0, budget, [("system and tools", beside.chars)])
         found = match(state, messages)
@@ -185,6 +204,8 @@ class ContextSession:
             schema.decide(state, turn, incoming, beside)
             check(state, turn, self.report)
             return list(state.view)
+        if self._rescaled:
+            turn.budget_before, self._rescaled = marks.budget, False
         before = list(before)
         state.begin()
         if state is not self._state:  # the list has shown its format by now, and was read anew
@@ -217,7 +238,7 @@ class ContextSession:
             state.decided = True
             return state
         fresh = self._fresh(name, state.archive)
-        fresh.mark(key_info=state.marks.key_info, shrink=state.marks.shrink)
+        fresh.mark(key_info=state.marks.key_info, shrink=state.marks.shrink, scale=state.marks.scale)
         return fresh
 
     def _check_mutation(self, messages: list[Message]) -> None:

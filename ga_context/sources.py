@@ -164,7 +164,9 @@ def _allowed(key: str, field: FieldInfo, kind: str) -> str:
     bounds = {
         name: getattr(rule, name) for rule in field.metadata for name in ("ge", "gt", "le") if hasattr(rule, name)
     }
-    if literal:
+    if kind == "callable_type":
+        phrase = "a function from a text to its tokens"
+    elif literal:
         phrase = " or ".join(f'"{value}"' for value in dict.fromkeys(literal))
     elif bool in (field.annotation, *options):
         phrase = "true or false"

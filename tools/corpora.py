@@ -1,8 +1,8 @@
 """Text to calibrate on: fifteen scripts, code, data and logs, from packages that pip installs and from generators.
 
-Nothing is fetched. Translations come from Django's catalogues, Babel's names and Faker's word lists, code from the
-standard library and Django, prose from package descriptions and licences; what no package ships is generated from a
-fixed seed.
+Nothing is fetched. Translations come from Django's catalogues and Faker's word lists, with Babel's names where there is
+little of these; code from the standard library and Django; prose from package descriptions, licences and Python's own
+manual; what no package ships is generated from a fixed seed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,13 @@ UNSEEN = {
 
 def corpora() -> dict[str, list[str]]:
     """Return name -> chunks of `CHUNK_CHARS` characters, at most `MOST_CHUNKS` of them, spread over what there is."""
-    made = {"English prose": _prose(), "Python": _code("*.py"), "JavaScript": _django("*.js"), "CSS": _django("*.css")}
+    made = {
+        "English prose": _prose(),
+        "English manual": _manual(),
+        "Python": _code("*.py"),
+        "JavaScript": _django("*.js"),
+        "CSS": _django("*.css"),
+    }
     made |= {"HTML": _django("*.html"), "JSON, indented": _json(2), "JSON": _json(None)}
     made |= {name: generate(random.Random(SEED)) for name, generate in GENERATORS.items()}
     made |= {language: _language(*locales) for language, locales in LOCALES.items()}
@@ -106,6 +112,13 @@ def _prose() -> str:
     return "\n\n".join(dict.fromkeys([part.strip() for part in paragraphs if _is_prose(part)]))
 
 
+def _manual() -> str:
+    """Return the language reference that Python's own help shows: prose with code and tables in it."""
+    from pydoc_data.topics import topics
+
+    return "\n\n".join([topics[name] for name in sorted(topics)])
+
+
 def _licences(dist: object) -> Iterator[object]:
     for file in getattr(dist, "files", None) or ():
         if re.search(r"LICENSE|COPYING|NOTICE", file.name) and Path(str(file.locate())).is_file():
@@ -140,9 +153,8 @@ def _language(django_locale: str, faker_locale: str | None) -> str:
     catalogues = sorted(Path(django.__file__).parent.rglob(f"locale/{django_locale}/LC_MESSAGES/django.po"))
     texts = [text for file in catalogues for text in _translations(file.read_text("utf-8"))]
     said = "\n".join(dict.fromkeys(texts))
-    said += "\n" + ", ".join(_names(django_locale))
     if faker_locale is None:
-        return said
+        return said + "\n" + ", ".join(_names(django_locale))
     fake = Faker(faker_locale)
     fake.seed_instance(SEED)
     return said + "\n" + "\n\n".join([fake.paragraph(nb_sentences=6) for _ in range(150)])

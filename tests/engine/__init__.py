@@ -19,7 +19,7 @@ from engine.tiny_model import write_tiny_model
 
 NPM_PACKAGES = {"node-llama-cpp": "3.22.1", "@node-llama-cpp/linux-x64": "3.22.1"}
 """The second holds llama.cpp itself, built; nothing is compiled, and no install script runs."""
-INSTALL_SECONDS, RUN_SECONDS = 300, 120
+INSTALL_SECONDS, RUN_SECONDS = 180, 100
 SCRIPT = Path(__file__).with_name("reuse.mjs")
 
 

@@ -10,7 +10,8 @@ const prompts = JSON.parse(readFileSync(promptsPath, "utf-8")).map((bytes) => by
 const llama = await getLlama({gpu: false, build: "never", logLevel: LlamaLogLevel.error});
 const model = await llama.loadModel({modelPath});
 const longest = Math.max(...prompts.map((prompt) => prompt.length));
-const context = await model.createContext({contextSize: longest + 32, sequences: 1, batchSize: 512});
+// One thread: several would wait for each other in turns on a busy machine.
+const context = await model.createContext({contextSize: longest + 32, sequences: 1, batchSize: 512, threads: 1});
 const sequence = context.getSequence();
 
 const answers = [];
