@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ga_context import formats
 from ga_context.archive import MemoryArchive
+from ga_context.cache.breakpoints import SavedMark
+from ga_context.cache.usage import Tokens
 from ga_context.config import ContextConfig
 from ga_context.errors import ConfigError
 from ga_context.model import Block, Call, Kind, Line, Message, Path, Row, Side
@@ -91,6 +93,10 @@ class SavedSession(_Saved):
     """(ordinal of a result, position of its call in ``calls``)."""
     lines: list[Line]
     usage: dict[str, float]
+    measured: dict[str, Tokens] = {}
+    """Sums of the usage that was recorded, by model."""
+    marked: list[SavedMark] = []
+    """Cache markers of ours in the last view."""
     originals: dict[int, Any]
     """Raw messages that the view does not show as they came."""
     archive: dict[str, str]
@@ -100,10 +106,11 @@ class SavedSession(_Saved):
     """Where in ``pool`` and ``originals`` a base64 text stands for bytes."""
 
 
-def dump(state: State, config: ContextConfig, usage: Mapping[str, float], archive: bool) -> str:
-    """Return the state as JSON text."""
+def dump(state: State, config: ContextConfig, archive: bool, **beside: Any) -> str:
+    """Return the state as JSON text; ``beside`` it, what else the session knows: usage, measured, marked."""
     if state.pending is not None:
-        return _text(state.pending.model_copy(update={} if archive else {"originals": {}, "archive": {}, "binary": {}}))
+        update = beside if archive else {**beside, "originals": {}, "archive": {}, "binary": {}}
+        return _text(state.pending.model_copy(update=update))
     pool = {id(row): row for row in [*state.rows, *(row for _, _, old in state.undo for row in old)]}
     place = {key: i for i, key in enumerate(pool)}
     call_place = {id(call): i for i, call in enumerate(state.calls)}
@@ -123,10 +130,10 @@ def dump(state: State, config: ContextConfig, usage: Mapping[str, float], archiv
         calls=state.calls,
         pairs=[(ordinal, call_place[id(call)]) for ordinal, call in state.pairs],
         lines=state.lines,
-        usage=dict(usage),
         originals=_hidden(state) if archive else {},
         archive={ref: text for ref, text in entries.items() if isinstance(text, str)},
         binary={ref: b64encode(data).decode() for ref, data in entries.items() if isinstance(data, bytes)},
+        **beside,
     )
     return _text(saved)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_args
 
 from ga_context import __version__
+from ga_context.cache.prices import Price, price
 from ga_context.config import ContextConfig, Origin, json_schema, layered
 from ga_context.errors import ConfigError
 from ga_context.html import Mode, prune_html
@@ -28,8 +30,9 @@ try:
 except ModuleNotFoundError as error:
     raise SystemExit(f'ga-context needs {error.name}, which is not installed: pip install "ga_context[cli]"') from None
 
-from ga_context.replay import screen
+from ga_context.replay import cache_screen, screen
 
+PLOT_SUFFIXES = (".svg", ".png", ".html")
 PLAIN_WIDTH = 100
 """Columns of a table that goes to a file or a pipe, unless COLUMNS says otherwise."""
 
@@ -86,6 +89,17 @@ def main() -> None:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True, path_type=Path))
 @settings
 @click.option("--actions", is_flag=True, help="List each cut with its reason.")
+@click.option(
+    "--cache",
+    "model",
+    metavar="MODEL",
+    help="Predict the prompt cache of a model, as in anthropic:claude-sonnet-4-5 or vllm, and explain each miss.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw it to a .svg, .png or .html file; needs --cache and one recording.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def replay(
@@ -95,6 +109,8 @@ def replay(
     generic_agent: bool,
     overrides: tuple[str, ...],
     actions: bool,
+    model: str | None,
+    plot: Path | None,
     as_json: bool,
 ) -> None:
     """Play recorded sessions turn by turn and show what becomes of them.
@@ -106,19 +122,50 @@ def replay(
     files = [file for given in paths for file in find(given)]
     if not files:
         raise click.UsageError(f"no recordings there; a folder's recordings end in {', '.join(SUFFIXES)}")
-    sessions = _play(files, config)
+    cache = _price(model, config)
+    if plot is not None:
+        _check_plot(plot, cache, files)
+    sessions = _play(files, config, cache)
     done = [played for played in sessions if played.error is None]
     failed = [played for played in sessions if played.error is not None]
     if as_json:
         _print_json(config, sessions, done, actions)
     elif done:
-        _print_tables(config, done, actions)
+        _print_tables(config, done, actions, cache)
+    if plot is not None and done:
+        _draw(done[0], plot)
     for played in failed:
         click.echo(f"{click.style('not replayed:', fg='red')} {played.error}", err=True)
     context.exit(1 if failed else 0)
 
 
-def _play(files: list[Path], config: ContextConfig) -> list[Played]:
+def _price(model: str | None, config: ContextConfig) -> Price | None:
+    try:
+        return price(model, config.prices) if model is not None else None
+    except ConfigError as error:
+        raise click.BadParameter(str(error), param_hint="--cache") from None
+
+
+def _check_plot(plot: Path, cache: Price | None, files: list[Path]) -> None:
+    """Refuse before the work what cannot be drawn after it."""
+    if cache is None or len(files) != 1:
+        given = "no --cache" if cache is None else f"{len(files)} recordings"
+        raise click.UsageError(f"--plot draws one recording with --cache MODEL; got {given}")
+    if plot.suffix not in PLOT_SUFFIXES:
+        raise click.UsageError(f"--plot must end in {', '.join(PLOT_SUFFIXES)}; got {plot.name!r}")
+    for module in ("altair", "vl_convert"):
+        if importlib.util.find_spec(module) is None:
+            raise click.UsageError('--plot needs the extra "plot": pip install "ga_context[cli,plot]"')
+
+
+def _draw(played: Played, plot: Path) -> None:
+    from ga_context.replay.plot import draw
+
+    draw(played, plot)
+    click.echo(f"drawn in {click.format_filename(plot)}", err=True)
+
+
+def _play(files: list[Path], config: ContextConfig, cache: Price | None) -> list[Played]:
     sessions = []
     with screen.progress(Console(stderr=True)) as bar:
         task = bar.add_task("", total=len(files))
@@ -128,7 +175,7 @@ def _play(files: list[Path], config: ContextConfig) -> list[Played]:
             def on_turn(turn: int, turns: int, number: int = number) -> None:
                 bar.update(task, completed=number + turn / turns)
 
-            sessions.append(play_file(file, config, on_turn))
+            sessions.append(play_file(file, config, on_turn, cache))
     return sessions
 
 
@@ -142,13 +189,20 @@ def _print_json(config: ContextConfig, sessions: list[Played], done: list[Played
     click.echo(json.dumps(document, indent=1))
 
 
-def _print_tables(config: ContextConfig, done: list[Played], actions: bool) -> None:
+def _print_tables(config: ContextConfig, done: list[Played], actions: bool, cache: Price | None) -> None:
     console = _console()
     if actions:
         for played in done:
             console.print(screen.actions_table(played), "")
     console.print(screen.sessions_table(done, console.width), "")
     for line in screen.closing_lines(done, config.budget_chars()):
+        console.print(line, highlight=False)
+    if cache is None:
+        return
+    for played in done:
+        console.print("", cache_screen.misses_table(played))
+    console.print("", cache_screen.sums_table(done, cache), "")
+    for line in cache_screen.cache_lines(cache, config.budget.chars_per_token):
         console.print(line, highlight=False)
 
 

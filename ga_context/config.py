@@ -19,6 +19,7 @@ from ga_context.sections import (
     SECTIONS,
     AnchorConfig,
     BudgetConfig,
+    CacheConfig,
     CompactConfig,
     EvictConfig,
     FormatsConfig,
@@ -37,6 +38,7 @@ __all__ = [
     "SECTIONS",
     "AnchorConfig",
     "BudgetConfig",
+    "CacheConfig",
     "CompactConfig",
     "ContextConfig",
     "EvictConfig",
@@ -94,6 +96,7 @@ GENERIC_AGENT: dict[str, dict[str, Any]] = {
         "placement": "user_message",
         "lifetime": "persistent",
     },
+    "cache": {"model": None, "ttl": "5m", "max_markers": 4, "prices": {}},  # no numbers of the report either
     "formats": {"openai_chat": {"alternate": False}, "text": {"schema_every_turns": 10, "schema_every_chars": 27_000}},
 }
 
@@ -128,6 +131,8 @@ class ContextConfig(Section):
     """Stage 3, the eviction of the oldest messages."""
     anchor: AnchorConfig = AnchorConfig()
     """Stage 4, the working-memory anchor."""
+    cache: CacheConfig = CacheConfig()
+    """The provider's prompt cache: prices, and the markers that are placed."""
     formats: FormatsConfig = FormatsConfig()
     """What only one wire format knows, a table each."""
 
@@ -212,6 +217,11 @@ class ContextConfig(Section):
             return self.budget.chars
         tokens = self.budget.window_tokens - self.budget.reserve_tokens
         return _product(scale or self.budget.chars_per_token, tokens) - system_chars - tools_chars
+
+    @property
+    def prices(self) -> dict[str, dict[str, Any]]:
+        """Return what is set of ``cache.prices``, by model."""
+        return {model: entry.model_dump(exclude_none=True) for model, entry in self.cache.prices.items()}
 
     @property
     def charges(self) -> Charges:

@@ -105,6 +105,8 @@ class Turn:
     """C_H before stages 2 to 4."""
     over: bool = False
     """It was over the budget, with the anchor."""
+    markers_beside: int = 0
+    """Cache markers of the caller's in system and tools."""
     heavy: bool = True
     """It was over the bytes of a request, with the anchor: not to be asked again where it was not."""
     actions: list[Action] = field(default_factory=list)

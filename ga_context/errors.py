@@ -4,6 +4,7 @@ GAContextError            (Exception)
 ├── BudgetExceeded        (ValueError)   the smallest valid view is larger than the budget
 ├── InvalidMessages       (ValueError)   a message that no repair covers
 ├── UnknownReference      (KeyError)     nothing in the archive under this reference
+├── UnknownUsage          (ValueError)   a usage object of no known shape
 └── ConfigError           (ValueError)   a key or a value that the configuration does not know
 """
 
@@ -97,6 +98,22 @@ class UnknownReference(GAContextError, KeyError):
         return (
             f"no original is archived under {self.ref!r}; a reference is the hexadecimal digits in a marker or in "
             "an action of the report, and is known to the session that made the cut or was loaded from its dump"
+        )
+
+
+class UnknownUsage(GAContextError, ValueError):
+    """Say that a usage object has none of the known shapes, and which keys it has."""
+
+    def __init__(self, keys: Sequence[object]) -> None:
+        super().__init__(keys)
+        self.keys = list(keys)
+
+    def __str__(self) -> str:
+        keys = ", ".join(map(str, self.keys)) or "none"
+        return (
+            f"a usage object must have the shape of Anthropic, OpenAI (chat or responses), Gemini, DeepSeek, Bedrock, "
+            f"vLLM, SGLang or llama.cpp; this one has the keys: {keys}; pass the response's `usage` itself, or a dict "
+            "such as {'input_tokens': 1200, 'input_tokens_details': {'cached_tokens': 1024}, 'output_tokens': 80}"
         )
 
 

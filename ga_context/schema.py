@@ -30,6 +30,8 @@ class Beside(NamedTuple):
     """Of the definitions alone; of a string, its own length."""
     digest: str = ""
     """Of the definitions; empty where there are none."""
+    markers: tuple[str, ...] = ()
+    """Times to live of the caller's cache markers in both, in their order in a request: tools, then system."""
 
 
 def measured(system: Any, tools: Any, known: Beside, state: State) -> Beside:
@@ -44,10 +46,12 @@ def measured(system: Any, tools: Any, known: Beside, state: State) -> Beside:
     chars = len(tools) if isinstance(tools, str) else len(texts[1])
     digest = sha256(texts[1].encode("utf-8", "surrogatepass")).hexdigest()[:16] if texts[1] else ""
     measure = state.fmt.measure
-    if measure is UNIFORM:
-        return Beside(system, tools, sum(map(len, texts)), chars, digest)
-    size = sum([measure.value(part, binary=True) for part in (system, tools) if part is not None])
-    return Beside(system, tools, size, chars, digest)
+    size = sum(map(len, texts))
+    if measure is not UNIFORM:
+        size = sum([measure.value(part, binary=True) for part in (system, tools) if part is not None])
+    ttls = [state.fmt.ttl_of(item) for part in (tools, system) for item in state.fmt.beside_items(part)]
+    markers = tuple([ttl for ttl in ttls if ttl is not None])
+    return Beside(system, tools, size, chars, digest, markers)
 
 
 def decide(state: State, turn: Turn, incoming: Sequence[Incoming], beside: Beside) -> None:

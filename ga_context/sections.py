@@ -27,6 +27,7 @@ Positive = Annotated[int, Field(strict=True, ge=1)]
 Window = Annotated[int, Field(strict=True, ge=100)]
 OptionalWindow = Annotated[int | None, Field(strict=True, ge=100)]
 Switch = Annotated[bool, Field(strict=True)]
+Price = Annotated[float | None, Field(strict=True, ge=0, allow_inf_nan=False)]
 TagName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:-]*$")]
 Interval = Annotated[
     int | None,
@@ -162,6 +163,41 @@ class AnchorConfig(Section):
     """Whether old blocks stay where they were sent (report) or only the newest view has one (spec 4.4)."""
 
 
+class PriceEntry(Section):
+    """What one model's cache demands and costs; unset fields stay as the table has them (``cache/prices.py``)."""
+
+    like: str | None = None
+    """The known model, as in "anthropic:claude-sonnet-4-5", whose rules hold for one that the table does not have."""
+    read: Price = None
+    """A cached token, as a multiple of the base price of an input token."""
+    write: Annotated[dict[str, float] | None, Field(strict=True)] = None
+    """A stored token, by time to live, likewise; an empty table: storing is free."""
+    minimum: Annotated[int | None, Field(strict=True, ge=0)] = None
+    """Tokens of the shortest prefix that is cached."""
+    granularity: Annotated[int | None, Field(strict=True, ge=1)] = None
+    """Tokens that are cached as one."""
+    lifetime_seconds: Price = None
+    """How long a prefix lives that is not read, where the provider's markers do not say it."""
+    input_dollars: Price = None
+    """Base price of a million input tokens."""
+    output_dollars: Price = None
+    """Price of a million output tokens."""
+
+
+class CacheConfig(Section):
+    """The provider's prompt cache (spec 10)."""
+
+    model: str | None = None
+    """The model, as in "anthropic:claude-sonnet-4-5", whose prices hold for usage that is recorded without one."""
+    ttl: Literal["5m", "1h"] = "5m"
+    """Time to live of the markers that `cache_control=True` places (Anthropic, Bedrock)."""
+    max_markers: Annotated[int, Field(strict=True, ge=1, le=4)] = 4
+    """Markers in a request, the caller's own counted, 4 at most (spec 6). 3 leaves one for a `cache_control` that is
+    sent beside the messages, which a session does not see."""
+    prices: dict[str, PriceEntry] = {}
+    """By model: what is other than in the table, or a model that it does not have."""
+
+
 class OpenAIChatConfig(Section):
     """Chat Completions, as servers speak it."""
 
@@ -195,6 +231,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "compact": CompactConfig,
     "evict": EvictConfig,
     "anchor": AnchorConfig,
+    "cache": CacheConfig,
     "formats": FormatsConfig,
 }
 NESTED = ("tools", "formats")

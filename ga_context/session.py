@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
 from typing import Any, Self
 
 from ga_context import calibration, checkpoint, formats, schema
 from ga_context.archive import MemoryArchive
+from ga_context.cache.breakpoints import Breakpoints, cache_key
+from ga_context.cache.measured import CacheFigures, Measured
+from ga_context.cache.usage import plain
 from ga_context.config import ContextConfig
 from ga_context.edits import Turn
 from ga_context.errors import BudgetExceeded, ConfigError, InvalidMessages
@@ -49,6 +51,7 @@ class ContextSession:
         self.config = ContextConfig() if config is None else ContextConfig.model_validate(config)
         self.reports: list[Report] = []
         self.usage: dict[str, float] = {}
+        self.cache = CacheFigures(Measured(self.config.prices))
         self._stages = STAGES if stages is None else tuple(stages)
         self._lock = threading.RLock()
         self._handed: dict[int, tuple[Message, str]] | None = {} if check_mutation else None
@@ -56,6 +59,8 @@ class ContextSession:
         self._beside = schema.Beside()
         self._noted: str | None = None
         self._rescaled = False
+        self._breakpoints = Breakpoints()
+        self._cached = False
 
     def _fresh(self, name: str | None, archive: MemoryArchive) -> State:
         alternate = self.config.formats.openai_chat.alternate
@@ -89,7 +94,9 @@ class ContextSession:
             system: the system prompt that is sent beside the list; its characters come off the budget.
             tools: the tool definitions that are sent beside the list, in any form that is JSON, or as a string;
                 likewise. For a text protocol, show the model what ``request()`` makes of them.
-            cache_control: must be False: markers are the caller's own.
+            cache_control: place cache markers, at most four with the caller's own (anthropic, bedrock), on copies of
+                messages in the list that is returned; those beside the list come with ``request()``. In the other
+                formats the messages are the same with it.
             shrink: a share of the budget, between 0 and 1, after a provider's "prompt too long"; the smaller budget
                 is kept for the turns that follow.
 
@@ -101,20 +108,32 @@ class ContextSession:
             BudgetExceeded: what must stay is over the budget, or over the bytes of a request (``.unit``); ``.view`` is
                 the smallest valid list.
         """
-        if cache_control:
-            raise ConfigError("`cache_control=True` is not known: this version places no markers; put them yourself")
         with self._lock:
+            messages = self._breakpoints.less_ours(as_list(messages), self._state.fmt)
             beside = schema.measured(system, tools, self._beside, self._state)
-            return self._prepare(as_list(messages), beside, shrink)
+            view = self._prepare(messages, beside, shrink)
+            self._cached = cache_control
+            if not cache_control:
+                self._breakpoints.clear()
+                return view
+            self._breakpoints.mark(self._state, self._beside, self.report, self.config)
+            return self._breakpoints.view(self._state)
 
     def request(self) -> dict[str, Any]:
         """Return what to send for the last prepared turn: messages, system and tools, the latter as handed over.
 
-        In the text format, while they stay the same, a line of text comes out for the tools most of the time
-        (``formats.text``). A provider's tool API gets them in full each turn.
+        After ``prepare(cache_control=True)`` system or tools carry a cache marker where the format has such, and for
+        OpenAI there is a ``prompt_cache_key``, the same for the whole session. In the text format, while they stay the
+        same, a line of text comes out for the tools most of the time (``formats.text``). A provider's tool API gets
+        them in full each turn.
         """
-        tools = schema.shown(self._state, self._beside)
-        return {"messages": list(self._state.view), "system": self._beside.system, "tools": tools}
+        with self._lock:
+            state, placed = self._state, self._breakpoints
+            system = placed.shown(state, "system", self._beside.system)
+            tools = placed.shown(state, "tools", schema.shown(state, self._beside))
+            key = cache_key(state, system) if self._cached and state.fmt.keyed else None
+            made = {"messages": placed.view(state), "system": system, "tools": tools}
+            return made if key is None else {**made, "prompt_cache_key": key}
 
     def tool_output(self, tool: str, text: str) -> str:
         """Return a tool's output cut to the tool's limit, for a tool handler; ``prepare`` does the same by itself."""
@@ -142,16 +161,29 @@ class ContextSession:
         """
         return self._state.archive.recall(ref)
 
-    def record_usage(self, usage: Any) -> None:
-        """Add a response's usage object (SDK object or dict) to the sums in ``usage``, nested keys with dots."""
+    def record_usage(self, usage: Any, model: str | None = None) -> None:
+        """Add a response's usage object to the sums in ``cache.measured``, and as it is to those in ``usage``.
+
+        Args:
+            usage: an SDK's object or a dict, of Anthropic, OpenAI (chat and responses), Gemini, DeepSeek, Bedrock,
+                vLLM, SGLang or llama.cpp.
+            model: whose prices hold, as in ``"anthropic:claude-sonnet-4-5"``; None: ``cache.model``.
+
+        Raises:
+            UnknownUsage: it has none of these shapes; nothing is added.
+        """
         with self._lock:
-            for key, number in _numbers(_plain(usage)):
+            self.cache.measured.record(usage, model or self.config.cache.model)
+            if (last := self.cache.measured.last) is not None:
+                self._measured_tokens(last.prompt)
+            for key, number in _numbers(plain(usage)):
                 self.usage[key] = self.usage.get(key, 0) + number
 
     def dump(self, *, archive: bool = True) -> str:
         """Return the session as JSON: what decides the next bytes and, unless told otherwise, the originals."""
         with self._lock:
-            return checkpoint.dump(self._state, self.config, self.usage, archive)
+            beside = {"usage": dict(self.usage), "measured": self.cache.measured.models}
+            return checkpoint.dump(self._state, self.config, archive, **beside, marked=self._breakpoints.saved())
 
     @classmethod
     def load(cls, data: str, *, config: ContextConfig | Mapping[str, Any] | None = None) -> Self:
@@ -164,6 +196,8 @@ class ContextSession:
         session = cls(saved.config if config is None else config)
         session._state = checkpoint.restored(saved, session.config)
         session.usage = dict(saved.usage)
+        session.cache.measured.models.update(saved.measured)
+        session._breakpoints.load(saved.marked)
         return session
 
     def _measured_tokens(self, tokens: int) -> None:
@@ -199,7 +233,10 @@ class ContextSession:
         found = match(state, messages)
         incoming, notes = read_all(state.fmt, state.archive, messages, found.start, state.marks.messages)
         turn = Turn(1 + state.marks.responses, self.config, budget, state.marks.messages, shrunk=shrink is not None)
-        self._beside = beside
+        if state is not self._state:
+            beside = schema.measured(beside.system, beside.tools, schema.Beside(), state)
+            self._breakpoints.forget(0)
+        self._beside, turn.markers_beside = beside, len(beside.markers)
         if not (incoming or found.changed or self._noted is not None) and budget == state.marks.budget:
             schema.decide(state, turn, incoming, beside)
             check(state, turn, self.report)
@@ -213,6 +250,7 @@ class ContextSession:
             self._state = state
         if found.changed:
             turn.first_new = state.go_back(found.restore, found.keep_rows)
+            self._breakpoints.forget(turn.first_new)
             incoming, notes = read_all(state.fmt, state.archive, messages, found.start, turn.first_new)
         if self._noted is not None:
             state.mark(key_info=self._noted)
@@ -250,19 +288,6 @@ class ContextSession:
             known = self._handed.setdefault(id(message), (message, text))
             if known[0] is message and known[1] != text:
                 raise InvalidMessages("was changed in place after it was handed over; append a new dict instead", index)
-
-
-def _plain(usage: Any) -> Any:
-    """Return a usage object as a dict."""
-    if isinstance(usage, Mapping):
-        return usage
-    if hasattr(usage, "model_dump"):
-        return usage.model_dump()
-    if is_dataclass(usage) and not isinstance(usage, type):
-        return asdict(usage)
-    if hasattr(usage, "__dict__"):
-        return vars(usage)
-    raise TypeError(f"usage must be a dict or an SDK's usage object; got {type(usage).__name__}")
 
 
 def _numbers(usage: Any, prefix: str = "") -> list[tuple[str, float]]:

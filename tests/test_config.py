@@ -31,7 +31,7 @@ BUDGET_KEYS = (
     "window_tokens, chars_per_token, chars, evict_to, min_messages, reserve_tokens, on_exceeded, payload_chars, "
     "payloads, body_bytes, weights, family, calibrate, count"
 )
-SECTION_NAMES = "budget, tools, compact, evict, anchor, formats"
+SECTION_NAMES = "budget, tools, compact, evict, anchor, cache, formats"
 TOOL_KEYS = "limit, line_limit, html_limit, spill, json, per_turn_limit"
 
 
@@ -81,6 +81,7 @@ THE_REPORT: dict[str, dict[str, Any]] = {
         "placement": "user_message",
         "lifetime": "persistent",
     },
+    "cache": {"model": None, "ttl": "5m", "max_markers": 4, "prices": {}},
     "formats": {
         "openai_chat": {"alternate": False},
         "text": {"schema_every_turns": 10, "schema_every_chars": 27_000},
@@ -366,9 +367,9 @@ def test_a_wrong_value_names_key_and_allowed_values(sections: dict[str, Any], se
         ({"budget": {"keep_first": 1}}, "`budget.keep_first` is not a key; did you mean `evict.keep_first`?"),
         ({"tools": {"x": {"limitt": 500}}}, "`tools.x.limitt` is not a key; did you mean `tools.x.limit`?"),
         ({"tools": {"x": {"json_mode": "text"}}}, "`tools.x.json_mode` is not a key; did you mean `tools.x.json`?"),
-        ({"budget": {"model": "o200k"}}, f"`budget.model` is not a key; allowed here: {BUDGET_KEYS}"),
+        ({"budget": {"o200k": 1}}, f"`budget.o200k` is not a key; allowed here: {BUDGET_KEYS}"),
         ({"evict": {5: 1}}, "`evict.5` is not a key; allowed here: keep_first, unit"),
-        ({"archives": {}}, f"`archives` is not a key; allowed here: {SECTION_NAMES}"),
+        ({"storage": {}}, f"`storage` is not a key; allowed here: {SECTION_NAMES}"),
         ({"formats": {"texts": {}}}, "`formats.texts` is not a key; did you mean `formats.text`?"),
         (
             {"formats": {"text": {"schema_every_turn": 5}}},
@@ -572,7 +573,7 @@ def test_every_key_has_a_row() -> None:
     """All keys of all sections, and what is set of each tool."""
     config, rows = layered()
     assert config == ContextConfig()
-    assert len(rows) == 13 + 9 + 7 + 2 + 6 + 3
+    assert len(rows) == 13 + 9 + 7 + 2 + 6 + 4 + 3
     assert rows[0] == Origin("budget.window_tokens", 30_000, "default")
     assert Origin("budget.chars", None, "default") in rows
     assert [row.key for row in rows if row.key.startswith("tools.")] == [
@@ -634,10 +635,12 @@ def test_every_key_is_described_in_the_schema() -> None:
         "ContextConfig",
         "AnchorConfig",
         "BudgetConfig",
+        "CacheConfig",
         "CompactConfig",
         "EvictConfig",
         "FormatsConfig",
         "OpenAIChatConfig",
+        "PriceEntry",
         "TextConfig",
         "ToolEntry",
     ]

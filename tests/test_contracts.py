@@ -43,6 +43,8 @@ BESIDE = {
     ("config", "sources"),
     ("sources", "sections"),
     ("edits", "closure"),
+    ("cache", "matching"),
+    ("cache", "schema"),
     ("memory", "edits"),
     ("schema", "edits"),
 }

@@ -4,7 +4,14 @@ import pickle
 
 import pytest
 
-from ga_context.errors import BudgetExceeded, ConfigError, GAContextError, InvalidMessages, UnknownReference
+from ga_context.errors import (
+    BudgetExceeded,
+    ConfigError,
+    GAContextError,
+    InvalidMessages,
+    UnknownReference,
+    UnknownUsage,
+)
 
 EXCEEDED = BudgetExceeded(
     120_000,
@@ -17,6 +24,7 @@ ALL = [
     EXCEEDED,
     InvalidMessages("must be one of user, assistant; got 'robot'", 3, "role"),
     UnknownReference("00ff00ff00ff00ff"),
+    UnknownUsage(["tokens", "cost"]),
     ConfigError("`evict.unit` must be one thing", "`evict.units` is not a key"),
 ]
 
@@ -27,6 +35,7 @@ ALL = [
         (BudgetExceeded, ValueError),
         (InvalidMessages, ValueError),
         (UnknownReference, KeyError),
+        (UnknownUsage, ValueError),
         (ConfigError, ValueError),
     ],
 )

@@ -283,14 +283,6 @@ def test_a_message_that_is_no_json():
         ContextSession().prepare(raw)
 
 
-def test_markers_are_the_callers_own():
-    """``cache_control=True`` is a ConfigError that says so."""
-    session = ContextSession()
-    with pytest.raises(ConfigError, match="cache_control=True"):
-        session.prepare([YES], cache_control=True)
-    assert session.reports == []
-
-
 # check_mutation
 
 

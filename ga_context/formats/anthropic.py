@@ -21,6 +21,9 @@ MARKER = "cache_control"
 SHORTEST = "5m"
 """Time to live of a marker that names none."""
 
+MARKABLE = frozenset({"text", "image", "document", "search_result", "tool_use", "tool_result"})
+"""Block types that take a marker: reasoning does not, and an empty text does not either (prompt-caching page)."""
+
 REASONING = ("thinking", "redacted_thinking")
 
 
@@ -149,14 +152,17 @@ class Anthropic(BlockFormat):
     def may_mark(self, item: Any) -> bool:
         if isinstance(item, str):
             return bool(item.strip())
-        if not isinstance(item, dict) or item.get("type") in REASONING or self.ttl_of(item) is not None:
+        if not isinstance(item, dict) or item.get("type") not in MARKABLE:
             return False
-        return item.get("type") != "text" or bool(item["text"].strip())
+        return item["type"] != "text" or bool(item["text"].strip())
 
     def marker_at(self, items: Sequence[Any], place: int, ttl: str | None) -> list[Any]:
         item = self.text_item(items[place]) if isinstance(items[place], str) else items[place]
         mark = {"type": "ephemeral"} if ttl in (None, SHORTEST) else {"type": "ephemeral", "ttl": ttl}
         return [*items[:place], {**item, MARKER: mark}, *items[place + 1 :]]
+
+    def _less_marker_at(self, items: Sequence[Any], place: int) -> list[Any]:
+        return [*items[:place], _without_marker(items[place]), *items[place + 1 :]]
 
     def result(self, call: Block, text: str) -> tuple[Message, Block]:
         item = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}

@@ -59,6 +59,8 @@ class Format:
 
     marks: ClassVar[bool] = False
     """Blocks may carry cache markers, at most four in a request."""
+    keyed: ClassVar[bool] = False
+    """A request may carry a key that routes it to one cache (OpenAI: ``prompt_cache_key``)."""
     misplaced: ClassVar[Mapping[Side, tuple[Kind, ...]]] = {}
     """Kinds of blocks that a message of a side may not hold."""
     ends_reasoning: ClassVar[bool] = False
@@ -101,12 +103,16 @@ class Format:
             raise InvalidMessages(f"is {role!r}; {self.name} knows {self._roles()}", index, "role")
         return side
 
+    def side_of(self, raw: Any) -> Side | None:
+        """Return who speaks in a raw message; None where the format does not know it."""
+        try:
+            return self._side(0, raw) if isinstance(raw, dict) else None
+        except InvalidMessages:
+            return None
+
     def speaks(self, raw: Any) -> bool:
         """Return whether a raw message is the model's."""
-        try:
-            return isinstance(raw, dict) and self._side(0, raw) == "assistant"
-        except InvalidMessages:
-            return False
+        return self.side_of(raw) == "assistant"
 
     def _roles(self) -> str:
         return ", ".join(repr(role) for role in self.sides)
@@ -256,8 +262,20 @@ class Format:
         raise NotImplementedError
 
     def may_mark(self, item: Any) -> bool:
-        """Return whether a cache marker may stand on an item, or behind it."""
+        """Return whether a cache marker may stand on an item of a message, or behind it."""
         return False
+
+    def marked(self, message: Message, place: int, ttl: str | None) -> Message:
+        """Return a copy of a message with a cache marker of ours on its item ``place``, or behind it."""
+        raise NotImplementedError
+
+    def unmarked_at(self, message: Message, place: int, bare: bool) -> Message:
+        """Return what ``marked`` made a copy of; ``bare``: it held a text alone."""
+        raise NotImplementedError
+
+    def marked_beside(self, value: Any, ttl: str | None) -> Any:
+        """Return a copy of a system prompt or of tool definitions with a cache marker of ours at its end."""
+        return value
 
     def beside_items(self, value: Any) -> list[Any]:
         """Return the items of a system prompt or of tool definitions."""
@@ -501,6 +519,23 @@ class BlockFormat(Format):
             return None
         base = text.rstrip() if isinstance(wire, str) else {**wire, "text": text.rstrip()}
         return self.render(block, base=base, cuts=())
+
+    def marked(self, message: Message, place: int, ttl: str | None) -> Message:
+        content = message["content"]
+        items = [content] if isinstance(content, str) else content
+        return {**message, "content": self.marker_at(items, place, ttl)}
+
+    def unmarked_at(self, message: Message, place: int, bare: bool) -> Message:
+        items = self._less_marker_at(message["content"], place)
+        return {**message, "content": items[0]["text"] if bare else items}
+
+    def _less_marker_at(self, items: Sequence[Any], place: int) -> list[Any]:
+        """Return items as they were before ``marker_at``."""
+        raise NotImplementedError
+
+    def marked_beside(self, value: Any, ttl: str | None) -> Any:
+        items = self.beside_items(value)
+        return self.marker_at(items, len(items) - 1, ttl) if items and items[-1] else value
 
     def speech(self, text: str, ordinal: int, kind: Kind = "text") -> tuple[Message, Block]:
         return {"role": "user", "content": []}, self.block(kind, "content", self.text_item(text), ordinal)

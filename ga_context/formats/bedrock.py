@@ -173,8 +173,11 @@ class Bedrock(BlockFormat):
         return isinstance(item, dict) and isinstance(item.get("cachePoint"), dict)
 
     def beside_items(self, value: Any) -> list[Any]:
-        config = isinstance(value, dict) and isinstance(value.get("tools"), list | tuple)  # toolConfig as a whole
-        return super().beside_items(value["tools"] if config else value)
+        return super().beside_items(value["tools"] if _is_tool_config(value) else value)
+
+    def marked_beside(self, value: Any, ttl: str | None) -> Any:
+        marked = super().marked_beside(value, ttl)
+        return {**value, "tools": marked} if _is_tool_config(value) else marked
 
     def may_mark(self, item: Any) -> bool:
         if isinstance(item, str):
@@ -187,6 +190,9 @@ class Bedrock(BlockFormat):
         item = self.text_item(items[place]) if isinstance(items[place], str) else items[place]
         point = {"type": "default"} if ttl in (None, SHORTEST) else {"type": "default", "ttl": ttl}
         return [*items[:place], item, {"cachePoint": point}, *items[place + 1 :]]
+
+    def _less_marker_at(self, items: Sequence[Any], place: int) -> list[Any]:
+        return [*items[: place + 1], *items[place + 2 :]]
 
     def bare(self, message: Message) -> Message:
         content = message.get("content")
@@ -247,6 +253,10 @@ def _check(item: Message, path: Path, kind: Any, index: int, i: int) -> None:
         wanted = {str: "a string", dict: "a dict"}.get(kind, "a list")
         at = ".".join([f"content[{i}]", *map(str, path)])
         raise InvalidMessages(f"must be {wanted}; got {type(value).__name__}", index, at)
+
+
+def _is_tool_config(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("tools"), list | tuple)
 
 
 def _is(item: Any, key: str) -> bool:

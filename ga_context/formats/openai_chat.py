@@ -30,6 +30,7 @@ class OpenAIChat(Format):
     """Chat Completions (spec 6, row openai-chat)."""
 
     name = "openai-chat"
+    keyed = True
     sides = {
         "system": "system",
         "developer": "system",

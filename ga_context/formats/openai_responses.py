@@ -85,6 +85,7 @@ class OpenAIResponses(Format):
     """The Responses API (spec 6, row openai-responses)."""
 
     name = "openai-responses"
+    keyed = True
     sides = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
     flat = True
     drops_reasoning = False

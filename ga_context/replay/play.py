@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ga_context import formats
+from ga_context.cache.definitions import append_rate_of
+from ga_context.cache.predict import Predicted, Prediction, Predictor
+from ga_context.cache.prices import Price
+from ga_context.cache.usage import Tokens, Usage, read_usage
 from ga_context.config import ContextConfig
 from ga_context.errors import BudgetExceeded, InvalidMessages
 from ga_context.model import Message
@@ -24,6 +28,10 @@ class Turn:
 
     report: Report
     ms: float
+    predicted: Predicted | None = None
+    """What the provider's cache would make of the request."""
+    recorded: Usage | None = None
+    """What the provider counted when the session was recorded, for the list as it was then."""
 
 
 @dataclass(slots=True)
@@ -35,6 +43,14 @@ class Played:
     """The wire format, given by the recording or detected."""
     turns: list[Turn] = field(default_factory=list)
     """The turns played; all of them, unless there is an error."""
+    prediction: Prediction | None = None
+    """The requests with the views, through the cache that was asked for."""
+    raw: Prediction | None = None
+    """The requests as they were recorded, nothing cut, with breakpoints at their ends."""
+    measured: Tokens = field(default_factory=Tokens)
+    """Sums of the usage that the recording carries."""
+    measured_models: tuple[str, ...] = ()
+    """The models that the recording names with it."""
     error: str | None = None
     """Which session could not be replayed to its end, where it stopped and why."""
 
@@ -50,7 +66,14 @@ class Played:
             turns = [{k: v for k, v in turn.items() if k not in ("actions", "repairs")} for turn in turns]
         sums = asdict(sum_up([self]))
         del sums["sessions"]
-        return {"name": self.name, "format": self.format, "error": self.error, **sums, "per_turn": turns}
+        plain = {"name": self.name, "format": self.format, "error": self.error, **sums, "per_turn": turns}
+        if self.prediction is None:
+            return plain
+        for turn, line in zip(self.turns, turns, strict=True):
+            line |= {"cache": _served(turn), "measured": turn.recorded._asdict() if turn.recorded else None}
+        raw = self.raw.to_dict() if self.raw is not None else None
+        measured = {**asdict(self.measured), "token_hit": self.measured.token_hit, "models": self.measured_models}
+        return {**plain, "cache": {"views": self.prediction.to_dict(), "raw": raw, "measured": measured}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +119,24 @@ OnTurn = Callable[[int, int], None]
 """Called after each turn with the number of turns played and the number there will be."""
 
 
-def play(recording: Recording, config: ContextConfig, on_turn: OnTurn | None = None) -> Played:
+def play(
+    recording: Recording, config: ContextConfig, on_turn: OnTurn | None = None, cache: Price | None = None
+) -> Played:
     """Prepare, in a fresh session, what came before each model response.
 
-    A session that cannot go on (`InvalidMessages`, `BudgetExceeded`) is returned with its error and the turns so far.
+    With ``cache``, views carry markers and go through the simulator of that model's cache, and so do the lists as they
+    were recorded. A session that cannot go on (`InvalidMessages`, `BudgetExceeded`) is returned with its error and the
+    turns so far.
     """
     session = ContextSession(config, format=recording.format)
     played = Played(recording.name)
+    _sum_recorded(played, recording)
     indexes = model_calls(recording.messages, recording.format)
+    predict = _Predict(recording, config, cache, played) if cache is not None else None
     for index in indexes:
         try:
-            played.turns.append(_prepare(session, recording, index))
+            turn = _prepare(session, recording, index, cache is not None)
+            played.turns.append(predict.turn(session, turn, index) if predict is not None else turn)
         except (InvalidMessages, BudgetExceeded) as error:
             played.error = f"{recording.name}, before messages[{index}]: {error}"
             break
@@ -116,19 +146,63 @@ def play(recording: Recording, config: ContextConfig, on_turn: OnTurn | None = N
     return played
 
 
-def play_file(path: Path, config: ContextConfig, on_turn: OnTurn | None = None) -> Played:
+def play_file(path: Path, config: ContextConfig, on_turn: OnTurn | None = None, cache: Price | None = None) -> Played:
     """Read and play one file; what cannot be read comes back as an error, too."""
     try:
         recording = read(path)
     except ReadError as error:
         return Played(path.name, error=str(error))
-    return play(recording, config, on_turn)
+    return play(recording, config, on_turn, cache)
 
 
-def _prepare(session: ContextSession, recording: Recording, index: int) -> Turn:
+class _Predict:
+    """The two predictions of one recording: of its views, and of its lists as they were recorded."""
+
+    def __init__(self, recording: Recording, config: ContextConfig, price: Price, played: Played) -> None:
+        self.recording = recording
+        chat = config.formats.openai_chat
+        name = recording.format or formats.detect(recording.messages) or UNDECIDED
+        self.fmt = formats.make(name, config.charges, alternate=chat.alternate)
+        alpha = config.budget.chars_per_token
+        self.views = Predictor(self.fmt, price, chars_per_token=alpha)
+        self.raw = Predictor(self.fmt, price, chars_per_token=alpha, mark_ends=True)
+        played.prediction, played.raw = self.views.prediction, self.raw.prediction
+
+    def turn(self, session: ContextSession, turn: Turn, index: int) -> Turn:
+        """Return the turn with what was predicted, and what was measured when it was recorded."""
+        replies = self.recording.replies.get(index, [])
+        now = next((reply.seconds for reply in replies if reply.seconds is not None), 0.0)
+        request = session.request()
+        predicted = self.views.turn(
+            request["messages"], request["system"], request["tools"], report=turn.report, now=now
+        )
+        history = self.recording.messages[:index]
+        self.raw.turn(history, self.recording.system, self.recording.tools, now=now)
+        recorded = read_usage(replies[0].usage) if replies else None
+        return Turn(turn.report, turn.ms, predicted, recorded)
+
+
+def _sum_recorded(played: Played, recording: Recording) -> None:
+    for reply in [reply for replies in recording.replies.values() for reply in replies]:
+        usage = read_usage(reply.usage)
+        played.measured.add(usage.prompt, usage.cached, usage.written, usage.output)
+        if reply.model and reply.model not in played.measured_models:
+            played.measured_models = (*played.measured_models, reply.model)
+
+
+def _served(turn: Turn) -> dict[str, Any] | None:
+    """Return a predicted request as plain data."""
+    if turn.predicted is None:
+        return None
+    served = turn.predicted.served
+    figures = {"prompt": served.prompt, "cached": served.cached, "uncached": served.uncached}
+    return {**figures, "written": dict(served.written), "shared": turn.predicted.shared}
+
+
+def _prepare(session: ContextSession, recording: Recording, index: int, markers: bool) -> Turn:
     history = recording.messages[:index]
     start = time.perf_counter()
-    session.prepare(history, system=recording.system, tools=recording.tools)
+    session.prepare(history, system=recording.system, tools=recording.tools, cache_control=markers)
     ms = (time.perf_counter() - start) * 1000
     report = session.report
     assert report is not None
@@ -142,7 +216,7 @@ def sum_up(sessions: Iterable[Played]) -> Sums:
     last = [played.turns[-1].report for played in sessions if played.turns]
     reports = [turn.report for turn in turns]
     actions = [action for report in reports for action in report.actions]
-    hits = sum(t.report.first_changed is None for played in sessions for t in played.turns[1:])
+    kept = [[turn.report.first_changed is None for turn in played.turns] for played in sessions]
     times = sorted(turn.ms for turn in turns)
     return Sums(
         sessions=len(sessions),
@@ -155,7 +229,7 @@ def sum_up(sessions: Iterable[Played]) -> Sums:
         messages_evicted=sum(_evicted(action) for action in actions),
         passes=sum(report.compacted for report in reports),
         repairs=sum(len(report.repairs) for report in reports),
-        append_rate=hits / len(turns) if turns else None,
+        append_rate=append_rate_of(kept),
         unexplained_breaks=sum(r.first_changed is not None and r.break_cause is None for r in reports),
         turns_over_budget=sum(report.chars_after > report.budget_chars for report in reports),
         ms_mean=sum(times) / len(times) if times else None,

@@ -9,10 +9,11 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ga_context.errors import GAContextError
 from ga_context.model import Message
@@ -28,6 +29,16 @@ class ReadError(GAContextError, ValueError):
     """A recording that cannot be read; the message names the file and what is wrong with it."""
 
 
+class Reply(NamedTuple):
+    """What a recording says of one response of the model."""
+
+    usage: Mapping[str, Any]
+    """The provider's usage object."""
+    model: str | None = None
+    seconds: float | None = None
+    """When it was written down, since 1970."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """One recorded session as API messages."""
@@ -41,6 +52,8 @@ class Recording:
     """The system prompt, where the recording has one and the wire format keeps it out of the messages."""
     tools: list[Any] | None = None
     """The tool definitions, where the recording has them."""
+    replies: dict[int, list[Reply]] = field(default_factory=dict)
+    """What is known of responses beside their messages, by the index of the message that one began with."""
 
 
 def find(path: Path) -> list[Path]:
@@ -78,10 +91,14 @@ def _recording(path: Path, recorded: dict[str, Any], records: list[Message]) -> 
         wire, messages = _map(path, str(form), records)
     if not messages:
         raise ReadError(f"{path}: holds records of {form}, but no message among them")
-    system, tools = recorded.get("system"), recorded.get("tools")
+    system, tools, given = recorded.get("system"), recorded.get("tools"), messages
     if system and wire in ("openai-chat", "text"):
         system, messages = None, _with_system(system, messages)
-    return Recording(_name(path), wire, messages, system or None, tools or None)
+    reader = REPLIES.get(str(form).replace("-", "_"))
+    replies = reader(records) if reader is not None else {}
+    if messages is not given and messages[0] is not given[0]:  # a system message was put before them
+        replies = {index + 1: found for index, found in replies.items()}
+    return Recording(_name(path), wire, messages, system or None, tools or None, replies)
 
 
 def _map(path: Path, form: str, records: list[Message]) -> tuple[str, list[Message]]:
@@ -236,17 +253,20 @@ def _append(messages: list[Message], role: str, blocks: Iterable[Any]) -> None:
 def _pi(records: list[Message]) -> tuple[str, list[Message]]:
     messages: list[Message] = []
     for record in records:
-        message = _inner(record)
-        role = message.get("role")
-        if role in ("user", "assistant"):
-            blocks = [_pi_block(b) for b in _blocks(message.get("content"))]
-            if blocks:
-                _append(messages, role, blocks)
-        elif role == "toolResult":
-            _append(messages, "user", [_pi_result(message)])
-        elif role == "bashExecution":
-            _append(messages, "user", _blocks(f"Ran `{message['command']}`\n```\n{message['output']}\n```"))
+        _pi_message(messages, _inner(record))
     return "anthropic", messages
+
+
+def _pi_message(messages: list[Message], message: Message) -> None:
+    role = message.get("role")
+    if role in ("user", "assistant"):
+        blocks = [_pi_block(b) for b in _blocks(message.get("content"))]
+        if blocks:
+            _append(messages, role, blocks)
+    elif role == "toolResult":
+        _append(messages, "user", [_pi_result(message)])
+    elif role == "bashExecution":
+        _append(messages, "user", _blocks(f"Ran `{message['command']}`\n```\n{message['output']}\n```"))
 
 
 def _pi_block(block: Message) -> Message:
@@ -405,3 +425,83 @@ FORMS: dict[str, Form] = {
     "sweagent": _sweagent,
 }
 """Recorded form -> function from its records to (wire format, messages)."""
+
+
+# --- what recordings say of the responses beside their messages ---
+
+
+def _claude_code_replies(records: list[Message]) -> dict[int, list[Reply]]:
+    """Each record of a response repeats its usage; it counts once, where the response began."""
+    replies: dict[int, list[Reply]] = {}
+    seen: set[str] = set()
+    index, role = -1, ""
+    for record in records:
+        message = _inner(record)
+        if record.get("type") not in ("user", "assistant") or record.get("isSidechain") or not message:
+            continue
+        if message.get("model") == "<synthetic>":
+            continue
+        if message["role"] != role:
+            index, role = index + 1, message["role"]
+        name = str(message.get("id") or record.get("uuid"))
+        if role == "assistant" and isinstance(message.get("usage"), dict) and name not in seen:
+            seen.add(name)
+            reply = Reply(message["usage"], message.get("model"), _seconds(record.get("timestamp")))
+            replies.setdefault(index, []).append(reply)
+    return replies
+
+
+def _codex_replies(records: list[Message]) -> dict[int, list[Reply]]:
+    """A record of token counts follows the items of each response; it may come again with the same sums."""
+    replies: dict[int, list[Reply]] = {}
+    model, last = None, None
+    index, began, speaking = -1, -1, False
+    for record in records:
+        payload = record.get("payload")
+        if not isinstance(payload, dict):
+            continue
+        if record.get("type") == "turn_context":
+            model = payload.get("model") or model
+        elif record.get("type") == "response_item":
+            index += 1
+            was, speaking = speaking, _is_models(payload)
+            if speaking and not was:
+                began = index
+        elif payload.get("type") == "token_count" and isinstance(info := payload.get("info"), dict):
+            usage, total = info.get("last_token_usage"), info.get("total_token_usage")
+            if began >= 0 and isinstance(usage, dict) and total != last:
+                replies.setdefault(began, []).append(Reply(usage, model, _seconds(record.get("timestamp"))))
+            last = total
+    return replies
+
+
+def _is_models(item: Message) -> bool:
+    kind = str(item.get("type"))
+    return item.get("role") == "assistant" or kind == "reasoning" or kind.endswith("_call")
+
+
+def _pi_replies(records: list[Message]) -> dict[int, list[Reply]]:
+    replies: dict[int, list[Reply]] = {}
+    messages: list[Message] = []
+    for record in records:
+        message = _inner(record)
+        _pi_message(messages, message)
+        if message.get("role") == "assistant" and isinstance(message.get("usage"), dict) and messages:
+            reply = Reply(message["usage"], message.get("model"), _seconds(record.get("timestamp")))
+            replies.setdefault(len(messages) - 1, []).append(reply)
+    return replies
+
+
+def _seconds(timestamp: Any) -> float | None:
+    try:
+        return datetime.fromisoformat(timestamp).timestamp() if isinstance(timestamp, str) else None
+    except ValueError:
+        return None
+
+
+REPLIES: dict[str, Callable[[list[Message]], dict[int, list[Reply]]]] = {
+    "claude_code_jsonl": _claude_code_replies,
+    "openai_responses": _codex_replies,
+    "pi_jsonl": _pi_replies,
+}
+"""Recorded form -> function from its records to the replies by message index."""

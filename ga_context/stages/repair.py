@@ -51,7 +51,7 @@ def repair(state: State, turn: Turn) -> list[Edit]:
     if state.rows[-1].side == "assistant":
         edits.extend(_untrimmed(state))
     if state.fmt.marks:
-        edits.extend(_unmarked(state, start, stop))
+        edits.extend(_unmarked(state, turn, start, stop))
     return edits
 
 
@@ -184,7 +184,7 @@ def _untrimmed(state: State) -> list[Edit]:
     return [_swap(state, len(state.rows) - 1, place, new, "white space at the end of a last message")] if new else []
 
 
-def _unmarked(state: State, start: int, stop: int) -> list[Edit]:
+def _unmarked(state: State, turn: Turn, start: int, stop: int) -> list[Edit]:
     """Propose to take cache markers of changed rows out where they mark nothing, and the oldest of too many."""
     fmt, rows = state.fmt, state.rows
     if not any([fmt.markers(block) for row in rows[start:stop] for block in row.blocks]):
@@ -197,7 +197,7 @@ def _unmarked(state: State, start: int, stop: int) -> list[Edit]:
         for place, block in enumerate(row.blocks)
         if fmt.markers(block) and (index, place) not in stray
     ]
-    over = sum([fmt.markers(block) for _, _, block in marked]) - MAX_CACHE_MARKERS
+    over = sum([fmt.markers(block) for _, _, block in marked]) + turn.markers_beside - MAX_CACHE_MARKERS
     for index, place, block in marked:
         if over <= 0:
             break
