@@ -53,10 +53,11 @@ def prepared(session, raw):
 @formats
 @given(data=st.data())
 def test_within_budget_or_said(format, data):
-    """Promise 3, in what C_H counts; the view stays valid, and prepare again changes nothing (promises 2 and 6)."""
+    """Promise 3, in what C_H counts and in bytes; the view stays valid, and prepare again changes nothing (promises 2 and 6)."""
     parts = data.draw(splits(with_hard_texts(data, data.draw(histories(format))), format))
     config = data.draw(configs())
-    config = {**config, "budget": {**config.get("budget", {}), **measured(data)}}
+    limit = data.draw(st.sampled_from((20_000_000, 20_000_000, 6_000)))
+    config = {**config, "budget": {**config.get("budget", {}), "body_bytes": limit, **measured(data)}}
     session = ga.ContextSession(config, format=format)
     for raw in parts:
         view, over = prepared(session, raw)
@@ -64,6 +65,7 @@ def test_within_budget_or_said(format, data):
         if over is None:
             exceeded = session.config.budget.on_exceeded == "report"
             assert report.chars_after <= report.budget_chars or exceeded
+            assert len(wire_text(view, ensure_ascii=False).encode()) <= limit or exceeded
             assert session.prepare(raw) == view
         else:
             assert view

@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.tiny_model import write_tiny_model
-
 NPM_PACKAGES = {"node-llama-cpp": "3.22.1", "@node-llama-cpp/linux-x64": "3.22.1"}
 """The second holds llama.cpp itself, built; nothing is compiled, and no install script runs."""
 INSTALL_SECONDS, RUN_SECONDS = 180, 100
@@ -50,6 +48,8 @@ def reused_tokens(prompts: Sequence[bytes], folder: Path) -> list[dict[str, int]
 
     Returns for each: ``prompt``, ``reused`` (tokens that stood in the cache) and ``evaluated`` (tokens computed).
     """
+    from engine.tiny_model import write_tiny_model  # with numpy and gguf, which only this needs
+
     home = installed_node_modules()
     model = write_tiny_model(folder / "tiny.gguf", context=max(map(len, prompts)) + 64)
     asked = folder / "prompts.json"
