@@ -53,7 +53,7 @@ def prepared(session, raw):
 @formats
 @given(data=st.data())
 def test_within_budget_or_said(format, data):
-    """Promise 3, in what C_H counts and in bytes; the view stays valid, and prepare again changes nothing (promises 2 and 6)."""
+    """Promise 3, in what C_H counts and in bytes; the view stays valid, and prepare again changes nothing."""
     parts = data.draw(splits(with_hard_texts(data, data.draw(histories(format))), format))
     config = data.draw(configs())
     limit = data.draw(st.sampled_from((20_000_000, 20_000_000, 6_000)))
