@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from ga_context import formats, reading
 from ga_context.config import ContextConfig
-from ga_context.errors import BudgetExceeded, ConfigError, GAContextError, InvalidMessages, UnknownReference
+from ga_context.errors import (
+    BudgetExceeded,
+    ConfigError,
+    GAContextError,
+    InvalidMessages,
+    UnknownReference,
+    UnknownUsage,
+)
 from ga_context.html import PrunedHTML, prune_html
 from ga_context.model import Message
 from ga_context.report import Action, Report
@@ -26,6 +33,7 @@ __all__ = [
     "PrunedHTML",
     "Report",
     "UnknownReference",
+    "UnknownUsage",
     "__version__",
     "prune_html",
     "size",

@@ -75,6 +75,9 @@ class Pass(NamedTuple):
     """Set the mark of a pass."""
 
     border: int
+    """Before it nothing will be looked at again."""
+    frontier: int
+    """Up to here texts were compacted; no less than ``border``."""
     stage: Stage = "compact"
 
 
@@ -120,7 +123,8 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
     inserted: dict[int, list[Row]] = {}
     for edit in edits:
         if isinstance(edit, Pass):
-            state.mark(last_pass=turn.number, border=max(state.marks.border, edit.border))
+            frontier = max(state.marks.frontier, edit.frontier)
+            state.mark(last_pass=turn.number, border=max(state.marks.border, edit.border), frontier=frontier)
             continue
         if isinstance(edit, Insert) and edit.head is not None:
             row = state.fmt.row(edit.side, edit.head, [edit.new], edit.new.ordinal)

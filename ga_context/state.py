@@ -36,6 +36,8 @@ class Marks:
     """Turn of the last pass."""
     border: int = 0
     """Messages before this one were old in the last pass."""
+    frontier: int = 0
+    """Texts before this message are compacted: the next pass changes something behind it (cache/breakpoints.py)."""
     evicted: bool = False
     """Something was evicted."""
     raw_chars: int = 0
@@ -283,6 +285,7 @@ class State:
         request = max([line.ordinal for line in self.lines if line.request], default=-1)
         side = self.rows[-1].side if self.rows else "system"
         self.mark(messages=ordinal, responses=responses, request=request, border=min(self.marks.border, ordinal))
+        self.mark(frontier=min(self.marks.frontier, ordinal))
         self.mark(raw_chars=sum(self.sizes[:ordinal]), speaking=side == "assistant", user_last=side in ("user", "tool"))
         self._forget_from(ordinal)
 

@@ -128,6 +128,7 @@ def test_the_public_names() -> None:
         "PrunedHTML",
         "Report",
         "UnknownReference",
+        "UnknownUsage",
         "__version__",
         "prune_html",
         "size",

@@ -230,12 +230,12 @@ def _wanted(state: State, report: Report | None, config: ContextConfig) -> list[
     before = state.snapshots[-2].marks if len(state.snapshots) > 1 else None
     shared = report.first_changed if report is not None and report.first_changed is not None else len(rows)
     newest = _spot(state, len(rows) - 1, ephemeral)
-    wanted = [newest, _spot(state, _last_before(rows, now.border), ephemeral)]
+    wanted = [newest, _spot(state, _last_before(rows, now.frontier), ephemeral)]
     head = _spot(state, min(max(0, config.evict.keep_first - 1), len(rows) - 1), ephemeral)
     if before is not None:
-        old = _last_before(rows, before.border)
+        old = _last_before(rows, before.frontier)
         previous = _last_before(rows, before.messages)
-        if before.border != now.border and 0 <= old < shared:
+        if before.frontier != now.frontier and 0 <= old < shared:
             wanted.append(_spot(state, old, ephemeral))
         elif shared < len(rows):
             wanted.append(head)

@@ -7,13 +7,15 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from ga_context.cache.request import Part, Prompt, Segment, Text, shared_length
+from ga_context.cache.request import Part, Prompt, Segment, Text, part_tokens, shared_length
 from ga_context.model import Cause
 
 MissCause = Cause | Literal["tools", "system", "anchor", "time to live", "unknown"]
 """Spec 3.4, and what no report of a session sees."""
 
-CLOCK = re.compile(r"\d{1,4}[-/.:]\d{1,2}([-/.:]\d{1,4})?([T ]\d{1,2}:\d\d)?|\d{9,13}(\.\d+)?|\d{1,2}:\d\d(:\d\d)?")
+CLOCK = re.compile(
+    r"\d{1,4}[-/.:]\d{1,2}([-/.:]\d{1,4})?([T ]\d{1,2}:\d\d(:\d\d)?)?|\d{9,13}(\.\d+)?|\d{1,2}:\d\d(:\d\d)?"
+)
 """A date, a time of the day, seconds since 1970."""
 RANDOM = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{9,}|[0-9a-fA-F]{16,}")
 """A uuid, or another random id."""
@@ -47,10 +49,10 @@ def first_change(before: Prompt, now: Prompt) -> Change | None:
             continue
         shared = shared_length(old.text, new.text) if new is not None else 0
         at = new or old
-        tokens += old.tokens * shared // len(old.text) if shared else 0
+        tokens += part_tokens(new, shared) if new is not None else 0
         part = old.part if new is None or old.part == new.part else _earlier(old.part, new.part)
         char = shared + _chars_before(before, index)
-        return Change(part, at.message, char, tokens, _of(before, part), _of(now, part))
+        return Change(part, at.message if part == "messages" else -1, char, tokens, _of(before, part), _of(now, part))
     return None
 
 

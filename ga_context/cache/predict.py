@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from ga_context.cache import definitions
@@ -181,9 +182,11 @@ class Predictor:
                 place = ("messages", report.first_changed, report.first_changed_char or 0)
             cause = _cause(change.part, report)
             fault = callers_fault(change) or ("a message was changed, or left out" if cause == "caller" else None)
-            miss = self._miss(number, cause, place, thrown, served, fault)
+            again = min(thrown, served.prompt - served.cached - _new_at_end(self._before, prompt))
+            miss = self._miss(number, cause, place, thrown, max(0, again), served, fault)
         elif timeless.cached > served.cached:
-            miss = self._miss(number, "time to live", ("messages", None, 0), timeless.cached - served.cached, served)
+            lost = timeless.cached - served.cached
+            miss = self._miss(number, "time to live", ("messages", None, 0), lost, lost, served)
         self._before = prompt
         predicted = Predicted(number, served, shared, miss)
         self.prediction.turns.append(predicted)
@@ -195,11 +198,11 @@ class Predictor:
         cause: MissCause,
         place: tuple[str, int | None, int],
         thrown: int,
+        missed: int,
         served: Served,
         fault: str | None = None,
     ) -> Miss:
         price = self.prediction.price
-        missed = min(thrown, max(0, served.prompt - served.cached))
         fresh = served.prompt - served.cached
         paid = definitions.input_cost(0, served.uncached, served.written, price.read, price.write)
         cost = missed * (paid / fresh - price.read) if fresh else 0.0
@@ -211,6 +214,13 @@ class Predictor:
         beside = [i for i, segment in enumerate(prompt) if segment.part != "messages"]
         ends = {len(prompt) - 1, len(self._before) - 1, *beside[-1:]}
         return [s._replace(ttl="5m" if i in ends else None) for i, s in enumerate(prompt)]
+
+
+def _new_at_end(before: Prompt, now: Prompt) -> int:
+    """Return the tokens at the end of a prompt that were never sent before."""
+    known = {segment.text for segment in before}
+    new = takewhile(lambda segment: segment.text not in known, reversed(now))
+    return sum([segment.tokens for segment in new])
 
 
 def _cause(part: str, report: Report | None) -> MissCause:

@@ -68,14 +68,16 @@ class Renderer:
     def _segments(self, message: Message) -> Iterator[Segment]:
         read = self.fmt.read(0, message, 0)
         lead = f"{message.get('role') or message.get('type')}\n"
-        around = read.size - sum([block.size for block in read.blocks])
+        inside = 0 if any([block.bare for block in read.blocks]) else 2 * len(read.blocks)  # brackets and commas
+        around = read.size - inside - sum([block.size for block in read.blocks])
         found: list[Segment] = []
         for block in read.blocks:
             ttl = self.fmt.ttl_of(block.base)
             if block.kind == "marker":
                 found[-1:] = [segment._replace(ttl=ttl) for segment in found[-1:]]
                 continue
-            text = lead + self._text(block)
+            block = self._plain(block)
+            text = lead + _text(block)
             found.append(Segment(text, self._tokens(text, block.size + around), kind=block.kind, ttl=ttl))
             lead, around = "", 0
         if not found:
@@ -84,16 +86,20 @@ class Renderer:
         found[-1] = found[-1]._replace(ends_message=True)
         return iter(found)
 
-    def _text(self, block: Block) -> str:
+    def _plain(self, block: Block) -> Block:
+        """Return the block without markers, as an item: a text and a list of one text are the same to the provider."""
         if block.bare and self.fmt.marks:
-            block = self.fmt.itemised(block)  # a text and a list of one text are the same to the provider
-        bare = self.fmt.unmarked(block) if self.fmt.markers(block) else block
-        text = json_text((bare or block).wire)
-        if len(text) > 2 * block.size:  # an image: its bytes need not be kept
-            return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return text
+            block = self.fmt.itemised(block)
+        return (self.fmt.unmarked(block) or block) if self.fmt.markers(block) else block
 
     def _tokens(self, text: str, chars: int) -> int:
         if self.count is not None and chars * 2 > len(text) and len(text) * 2 > chars:
             return self.count(text)
         return max(1, round(chars / self.chars_per_token))
+
+
+def _text(block: Block) -> str:
+    text = json_text(block.wire)
+    if len(text) > 2 * block.size:  # an image: its bytes need not be kept
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return text

@@ -59,9 +59,10 @@ def _pass(state: State, turn: Turn, keep_recent: int) -> list[Edit]:
         for place, block in enumerate(row.blocks):
             if block.kind != "reasoning" or index not in open_loop:
                 edits.extend(_compacted(state, turn, index, place, block))
+    looked_at = border
     if open_loop:
         border = min(border, state.rows[open_loop.start].ordinal)  # its reasoning is looked at again when it is older
-    return [*edits, Pass(border)]
+    return [*edits, Pass(border, looked_at)]
 
 
 def _rows_since(state: State, ordinal: int) -> Iterator[tuple[int, int]]:

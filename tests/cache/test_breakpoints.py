@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from histories import configs, histories, splits
+from histories import after, configs, histories, operations, splits
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import faults
@@ -91,6 +91,32 @@ def test_a_view_fed_back_is_that_view(format: str, data: st.DataObject) -> None:
     again = loaded.prepare(copy.deepcopy(view), cache_control=True)
     assert [bare(message) for message in again] == [bare(message) for message in view]
     assert loaded.report is None or loaded.report.break_cause is None
+
+
+@formats
+@given(data=st.data())
+def test_operations_in_any_order(format: str, data: st.DataObject) -> None:
+    """Rollbacks, changes, rebuilt dicts, views fed back, reloads: valid, and the reports of a plain session."""
+    rest = data.draw(histories(format))
+    config = data.draw(configs())
+    marking, plain = (ga.ContextSession(config, format=format) for _ in range(2))
+    raw: list[Message] = []
+    other: list[Message] = []
+    other_rest, view, other_view = list(rest), [], []
+    for operation in data.draw(operations(format)):
+        kind, *values = operation
+        raw, rest = after(operation, raw, rest, view, format)
+        other, other_rest = after(operation, other, other_rest, other_view, format)
+        if kind == "reload":
+            marking, plain = (ga.ContextSession.load(one.dump()) for one in (marking, plain))
+        shrink = values[0] if kind == "shrink" else None
+        view = marking.prepare(raw, cache_control=True, shrink=shrink)
+        other_view = plain.prepare(other, shrink=shrink)
+        assert faults(view, format) == []
+        if kind == "change":  # what was changed in a list with our markers may be their message, and they are its own
+            break
+        assert marking.report == plain.report
+        assert [bare(message) for message in view] == [bare(message) for message in other_view]
 
 
 @formats
