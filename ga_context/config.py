@@ -30,6 +30,8 @@ from ga_context.sections import (
     as_entry,
 )
 from ga_context.sources import flat, merge, parse_set, read_toml, sentence, shown, tables
+from ga_context.text.size import UNIFORM, Measure, counted, weighed
+from ga_context.text.weights import FAMILIES
 
 __all__ = [
     "DEFAULT_TOOLS",
@@ -67,6 +69,9 @@ GENERIC_AGENT: dict[str, dict[str, Any]] = {
         "payloads": "fixed",
         "body_bytes": 20_000_000,  # no number of the report: what is larger is refused, whatever it is made by
         "weights": "uniform",
+        "family": "max",
+        "calibrate": False,
+        "count": None,
     },
     "tools": {
         "code_run": {"limit": 10_000},
@@ -218,12 +223,15 @@ class ContextConfig(Section):
             fields |= self.tools[str(name)].model_dump(exclude_none=True)
         return ToolLimits(**fields)
 
-    def budget_chars(self, system_chars: int = 0, tools_chars: int = 0) -> int:
-        """Return B, the budget in characters, given what is sent beside the messages (spec 5)."""
+    def budget_chars(self, system_chars: int = 0, tools_chars: int = 0, scale: float | None = None) -> int:
+        """Return B, the budget in characters, given what is sent beside the messages (spec 5).
+
+        ``scale`` is the characters per token that were measured, where they hold in place of the configured ones.
+        """
         if self.budget.chars is not None:
             return self.budget.chars
         tokens = self.budget.window_tokens - self.budget.reserve_tokens
-        return _product(self.budget.chars_per_token, tokens) - system_chars - tools_chars
+        return _product(scale or self.budget.chars_per_token, tokens) - system_chars - tools_chars
 
     @property
     def prices(self) -> dict[str, dict[str, Any]]:
@@ -236,8 +244,26 @@ class ContextConfig(Section):
         budget = self.budget
         return Charges(budget.payload_chars, budget.chars_per_token if budget.payloads == "pixels" else None)
 
+    @cached_property
+    def measure(self) -> Measure:
+        """How texts count in C_H: one a character, by weights, or by the caller's own counter."""
+        budget = self.budget
+        if budget.count is not None:
+            return counted(budget.count, budget.chars_per_token)
+        return weighed(budget.family) if budget.weights == "script" else UNIFORM
+
+    @property
+    def expected_chars_per_token(self) -> float:
+        """Characters of C_H that are expected to make a token of the prompt."""
+        budget = self.budget
+        by_weight = budget.weights == "script" and budget.count is None
+        return FAMILIES[budget.family].chars_per_token if by_weight else budget.chars_per_token
+
     def to_dict(self) -> dict[str, Any]:
-        """Return all sections as JSON values; ``ContextConfig(**config.to_dict())`` is an equal configuration."""
+        """Return all sections as JSON values; ``ContextConfig(**config.to_dict())`` is an equal configuration.
+
+        `budget.count` is not in it, since a function cannot be written down.
+        """
         return self.model_dump(mode="json")
 
 

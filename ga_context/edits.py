@@ -102,6 +102,10 @@ class Turn:
     """This turn runs again with a smaller budget."""
     adopted: int = -1
     """The last message with an anchor of an earlier session's: up to it all has been cut and stays as it is."""
+    budget_before: int | None = None
+    """B of the turn before, where measured tokens have corrected it since."""
+    rescaled: bool = False
+    """It is over B only because of that."""
     anchored: bool = False
     """The newest message has its anchor already: this turn was prepared before."""
     anchors: dict[bool, Any] = field(default_factory=dict)
@@ -139,6 +143,8 @@ def apply(state: State, turn: Turn, edits: Sequence[Edit]) -> None:
     if rebuilt or inserted:
         stage = edits[0].stage
         cause: Cause = "shrink" if turn.shrunk else CAUSES[stage]
+        if turn.rescaled and cause in ("pass", "eviction"):
+            cause = "config"
         valid = stage == "anchor" or all([isinstance(edit, (CutTexts, Pass)) for edit in edits])
         _rebuild(state, turn, rebuilt, inserted, cause, valid)
 

@@ -10,10 +10,13 @@ from ga_context.edits import Turn
 from ga_context.model import Block, Line, Message
 from ga_context.state import State
 from ga_context.text.marker import TITLE as TITLE
+from ga_context.text.size import UNIFORM, json_chars
 from ga_context.text.tags import bracketed, matches
 from ga_context.text.window import head_tail
 
 LEAST_KEY_INFO_CHARS = 100
+AROUND_CHARS = 100
+"""What stands around an anchor in a message of its own, at most."""
 FOLDED_PER_LINE = 20
 """How many turns are looked at, at most, for each line of earlier_context."""
 
@@ -49,7 +52,10 @@ def reserve(state: State, turn: Turn, evicted: bool | None = None) -> int:
 def reserve_bytes(state: State, turn: Turn, evicted: bool | None = None) -> int:
     """Return what `reserve` keeps free in bytes of a request, with the comma of a message of its own."""
     made = anchor_for(state, turn, state.marks.evicted if evicted is None else evicted)
-    return made.chars + len(made.text.encode()) - len(made.text) + 2 if made is not None and not turn.anchored else 0
+    if made is None or turn.anchored:
+        return 0
+    chars = made.chars if state.fmt.measure is UNIFORM else json_chars(made.text) + AROUND_CHARS
+    return chars + len(made.text.encode()) - len(made.text) + 2
 
 
 def excess(state: State, turn: Turn) -> int:
@@ -73,13 +79,28 @@ def _make(state: State, turn: Turn, evicted: bool) -> Anchor | None:
     if not (marks.with_results or marks.key_info or evicted):
         return None
     text = anchor_text(state, turn)
+    if text and state.fmt.measure is not UNIFORM:
+        text = _within_a_tenth(state, turn, text)
     return _placed(state, turn, text) if text else None
 
 
-def anchor_text(state: State, turn: Turn) -> str | None:
-    """Return the block, shortened to its limit: earlier lines first, then summaries, then key_info."""
+def _within_a_tenth(state: State, turn: Turn, text: str | None) -> str | None:
+    """Return the block so short that it takes a tenth of B as C_H counts it, too; None where none is."""
+    room, limit = turn.budget // 10, turn.config.anchor.max_chars
+    while text is not None and (size := state.fmt.measure.text(text)) > room:
+        limit = min(limit, len(text)) * room // size - 1
+        text = anchor_text(state, turn, limit)
+    return text
+
+
+def anchor_text(state: State, turn: Turn, limit: int | None = None) -> str | None:
+    """Return the block, shortened to its limit: earlier lines first, then summaries, then key_info.
+
+    The limit is ``anchor.max_chars`` or a tenth of B, whichever is less, unless it is given, in characters.
+    """
     settings = turn.config.anchor
-    limit = min(settings.max_chars, turn.budget // 10)
+    if limit is None:
+        limit = min(settings.max_chars, turn.budget // 10)
     recent, older = _last_turns(state.lines, settings.summaries)
     since = max(0, older - settings.earlier_lines * FOLDED_PER_LINE)
     earlier = _earlier(state.lines[since:older], settings.earlier_lines)

@@ -28,6 +28,8 @@ def weigh(state: State, turn: Turn) -> list[Edit]:
     """Note C_H before stages 2 to 4, and whether it or the request's bytes are over their limit; propose nothing."""
     turn.chars_before = state.chars
     turn.over = state.chars + reserve(state, turn) > turn.budget
+    if turn.budget_before is not None:
+        turn.rescaled = turn.over and state.chars + reserve(state, turn) <= turn.budget_before
     turn.heavy = excess_bytes(state, turn) > 0
     return []
 

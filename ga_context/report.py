@@ -79,6 +79,10 @@ class Report:
     """What they count in C_H."""
     body_bytes: int | None = None
     """Bytes of the view in a request; None while it is so far below its limit that nobody counted."""
+    prompt_tokens: int | None = None
+    """Tokens of the prompt as the provider counted them; None until that is recorded."""
+    estimate_error: float | None = None
+    """What was expected from C_H, system and tools, divided by that, less 1: 0.1 is ten percent too much."""
     pending: list[str] = field(default_factory=list)
     """Calls of the last message, whose results are still to come."""
     archive_error: str | None = None

@@ -18,7 +18,7 @@ from ga_context.errors import ConfigError
 from ga_context.model import Incoming
 from ga_context.state import State
 from ga_context.text.plain import plain
-from ga_context.text.size import json_text
+from ga_context.text.size import UNIFORM, json_text
 
 
 class Beside(NamedTuple):
@@ -47,9 +47,13 @@ def measured(system: Any, tools: Any, known: Beside, state: State) -> Beside:
     texts = [_text(name, part) for name, part in (("system", system), ("tools", tools))]
     chars = len(tools) if isinstance(tools, str) else len(texts[1])
     digest = sha256(texts[1].encode("utf-8", "surrogatepass")).hexdigest()[:16] if texts[1] else ""
+    measure = state.fmt.measure
+    size = sum(map(len, texts))
+    if measure is not UNIFORM:
+        size = sum([measure.value(plain(part), binary=True) for part in (system, tools) if part is not None])
     ttls = [state.fmt.ttl_of(item) for part in (tools, system) for item in state.fmt.beside_items(part)]
     markers = tuple([ttl for ttl in ttls if ttl is not None])
-    return Beside(system, tools, sum(map(len, texts)), chars, digest, markers)
+    return Beside(system, tools, size, chars, digest, markers)
 
 
 def _text(name: str, part: Any) -> str:

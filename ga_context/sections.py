@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from ga_context.text.weights import FamilyName
 
 # Characters per tool result: report 2.3.4, Table 1; `*` is any other tool (spec 4.1).
 DEFAULT_TOOLS: dict[str, dict[str, Any]] = {
@@ -69,8 +72,16 @@ class BudgetConfig(Section):
     """Bytes of the messages in a request, JSON in UTF-8 with all payloads (issue 3, point 4): Bedrock and Gemini refuse
     above 20 MB (platform.claude.com/docs/en/api/overview, ai.google.dev/gemini-api/docs/image-understanding). None: no
     limit."""
-    weights: Literal["uniform"] = "uniform"
-    """How characters count: "uniform" is one each, the report's rule (spec 5)."""
+    weights: Literal["uniform", "script"] = "uniform"
+    """How characters count: "uniform" is one each, the report's rule; "script": by their script, so that plain English
+    counts as it is and all else by the tokens it takes (spec 5; weights and source: text/weights.py)."""
+    family: FamilyName = "max"
+    """The tokenizer that "script" weighs for; "max": not known, none of them counts more (spec 5)."""
+    calibrate: Switch = False
+    """Whether measured prompt tokens correct chars_per_token, where it sets B (issue 5, point 6)."""
+    count: SkipJsonSchema[Annotated[Callable[[str], int] | None, Field(exclude=True)]] = None
+    """A counter of your own, from the JSON of a text, call or result to its tokens, called once for each; a token
+    counts chars_per_token (spec 5). It is not saved: a session that is loaded needs it again."""
 
     @model_validator(mode="before")
     @classmethod

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
-from ga_context import checkpoint, formats, manifest, own_tools, schema
+from ga_context import calibration, checkpoint, formats, manifest, own_tools, schema
 from ga_context.adoption import adopted, settle
 from ga_context.archive import Archive, Found, open_archive
 from ga_context.cache.breakpoints import Breakpoints, cache_key
@@ -64,12 +64,13 @@ class ContextSession:
         self._state = self._fresh(format, open_archive(self.config.archive) if archive is None else archive)
         self._beside = schema.Beside()
         self._noted: str | None = None
+        self._rescaled = False
         self._breakpoints = Breakpoints()
         self._cached = False
 
     def _fresh(self, name: str | None, archive: Archive) -> State:
         alternate = self.config.formats.openai_chat.alternate
-        fmt = formats.make(name or UNDECIDED, self.config.charges, alternate=alternate)
+        fmt = formats.make(name or UNDECIDED, self.config.charges, alternate=alternate, measure=self.config.measure)
         return State(fmt, archive, decided=name is not None)
 
     @property
@@ -267,6 +268,8 @@ class ContextSession:
         """
         with self._lock:
             self.cache.measured.record(usage, model or self.config.cache.model)
+            if (last := self.cache.measured.last) is not None:
+                self._measured_tokens(last.prompt)
             for key, number in _numbers(as_mapping(usage)):
                 self.usage[key] = self.usage.get(key, 0) + number
 
@@ -314,6 +317,23 @@ class ContextSession:
             other._handed = None if self._handed is None else dict(self._handed)
             return other
 
+    def _measured_tokens(self, tokens: int) -> None:
+        """Compare what a provider counted for the last prepared list, its whole prompt, with what was expected.
+
+        The report of that turn says by how much the estimate is off. With ``budget.calibrate``, the characters per
+        token that were found hold from the next turn on, where they are off by more than `calibration.TOLERANCE`.
+        """
+        report, state, config = self.report, self._state, self.config
+        if report is None or tokens <= 0:
+            return
+        size, scale = state.chars + self._beside.chars, state.marks.scale
+        expected = size / (scale or config.expected_chars_per_token)
+        report.prompt_tokens, report.estimate_error = tokens, round(expected / tokens - 1, 4)
+        found = calibration.scale(size, tokens, scale or config.budget.chars_per_token, report.budget_chars)
+        if config.budget.calibrate and config.budget.chars is None and found is not None:
+            state.mark(scale=found)
+            self._rescaled = True
+
     # -- one turn -------------------------------------------------------------------------------------------------
 
     def _prepare(self, messages: list[Message], beside: schema.Beside, shrink: float | None) -> list[Message]:
@@ -324,7 +344,8 @@ class ContextSession:
         if self._state.pending is not None:
             self._state = checkpoint.adopt(self._state, messages, self._stages)
         state, before = self._decided(messages), self._state.view
-        budget = int(self.config.budget_chars(beside.chars) * state.marks.shrink * (shrink or 1))
+        marks = state.marks
+        budget = int(self.config.budget_chars(beside.chars, 0, marks.scale) * marks.shrink * (shrink or 1))
         if budget <= 0:
             raise BudgetExceeded(0, budget, [("system and tools", beside.chars)])
         found = match(state, messages)
@@ -339,6 +360,8 @@ class ContextSession:
             self._commit(self.report)  # what a turn before could not make durable
             check(state, turn, self.report)
             return list(state.view)
+        if self._rescaled:
+            turn.budget_before, self._rescaled = marks.budget, False
         before = list(before)
         if found.restore is not None and state.past is not None:
             self._state = state = checkpoint.went_back(state, found.restore, self.config, self._stages)
@@ -393,7 +416,7 @@ class ContextSession:
             state.decided = True
             return state
         fresh = self._fresh(name, state.archive)
-        fresh.mark(key_info=state.marks.key_info, shrink=state.marks.shrink)
+        fresh.mark(key_info=state.marks.key_info, shrink=state.marks.shrink, scale=state.marks.scale)
         return fresh
 
     def _check_mutation(self, messages: list[Message]) -> None:

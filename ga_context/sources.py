@@ -175,6 +175,8 @@ def _allowed(key: str, field: FieldInfo, kind: str) -> str:
     }
     if key in TAKES:
         phrase = TAKES[key]
+    elif kind == "callable_type":
+        phrase = "a function from a text to its tokens"
     elif literal:
         phrase = " or ".join(f'"{value}"' for value in dict.fromkeys(literal))
     elif bool in (field.annotation, *options):

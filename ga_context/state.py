@@ -53,6 +53,8 @@ class Marks:
     """B of the last turn."""
     shrink: float = 1.0
     """Share of B that is left after refusals by the provider."""
+    scale: float | None = None
+    """Characters per token as they were measured, where they hold in place of the configured ones."""
     schema: str = ""
     """Digest of the tool definitions of the last turn (text format)."""
     schema_turn: int = 0
@@ -252,7 +254,7 @@ class State:
     def body_bytes(self, near: int) -> int:
         """Return the bytes of the view in a request; where it is surely below ``near``, a figure that is no less."""
         around = 2 * max(1, len(self.rows)) + self.payload_bytes  # brackets and commas of the list
-        at_most = 4 * (self.chars - self.payload_chars) + around  # UTF-8 takes four for a character
+        at_most = self.fmt.measure.most_bytes * (self.chars - self.payload_chars) + around
         if at_most <= near:
             return at_most
         if self.text_bytes is None:
@@ -311,14 +313,14 @@ class State:
     def go_back(self, messages: int | None, rows: int | None) -> int:
         """Return to a turn, then keep only the first rows; return the ordinal of the next raw message.
 
-        What the provider refused it would refuse again: a smaller budget stays.
+        What the provider refused it would refuse again: a smaller budget stays, and so does what was measured.
         """
-        shrink = self.marks.shrink
+        shrink, scale = self.marks.shrink, self.marks.scale
         if messages is not None:
             self.restore(messages)
         if rows is not None:
             self.cut_back(rows)
-        self.mark(shrink=shrink)
+        self.mark(shrink=shrink, scale=scale)
         self.sent = min(self.sent, self.touched)
         self.causes.add("caller")
         return self.marks.messages

@@ -29,7 +29,7 @@ from ga_context.errors import ConfigError
 
 BUDGET_KEYS = (
     "window_tokens, chars_per_token, chars, evict_to, min_messages, reserve_tokens, on_exceeded, payload_chars, "
-    "payloads, body_bytes, weights"
+    "payloads, body_bytes, weights, family, calibrate, count"
 )
 SECTION_NAMES = "budget, tools, compact, evict, anchor, archive, cache, formats"
 TOOL_KEYS = "limit, line_limit, html_limit, spill, json, per_turn_limit"
@@ -53,6 +53,8 @@ THE_REPORT: dict[str, dict[str, Any]] = {
         "payloads": "pixels",
         "body_bytes": 20_000_000,
         "weights": "uniform",
+        "family": "max",
+        "calibrate": False,
     },
     "tools": {
         "code_run": unset(limit=10_000),
@@ -322,7 +324,8 @@ def test_no_pass_by_turns(interval: Any) -> None:
             "`budget.evict_to` must be a number above 0 and at most 1; got nan",
         ),
         ({"budget": {"on_exceeded": "warn"}}, '`budget.on_exceeded` must be "raise" or "report"; got \'warn\''),
-        ({"budget": {"weights": "script"}}, "`budget.weights` must be \"uniform\"; got 'script'"),
+        ({"budget": {"weights": "word"}}, '`budget.weights` must be "uniform" or "script"; got \'word\''),
+        ({"budget": {"count": 3}}, "`budget.count` must be a function from a text to its tokens, or None; got 3"),
         ({"budget": None}, f"`budget` must be a table of keys ({BUDGET_KEYS}); got None"),
         ({"evict": AnchorConfig}, "`evict` must be a table of keys (keep_first, unit); got <class 'ga_context"),
         ({"anchor": {"max_chars": 99}}, "`anchor.max_chars` must be 100 or more; got 99"),
@@ -374,7 +377,7 @@ def test_a_wrong_value_names_key_and_allowed_values(sections: dict[str, Any], se
         ({"budget": {"keep_first": 1}}, "`budget.keep_first` is not a key; did you mean `evict.keep_first`?"),
         ({"tools": {"x": {"limitt": 500}}}, "`tools.x.limitt` is not a key; did you mean `tools.x.limit`?"),
         ({"tools": {"x": {"json_mode": "text"}}}, "`tools.x.json_mode` is not a key; did you mean `tools.x.json`?"),
-        ({"budget": {"family": "o200k"}}, f"`budget.family` is not a key; allowed here: {BUDGET_KEYS}"),
+        ({"budget": {"o200k": 1}}, f"`budget.o200k` is not a key; allowed here: {BUDGET_KEYS}"),
         ({"evict": {5: 1}}, "`evict.5` is not a key; allowed here: keep_first, unit"),
         ({"archives": {}}, "`archives` is not a key; did you mean `archive`?"),
         ({"paintings": {}}, f"`paintings` is not a key; allowed here: {SECTION_NAMES}"),
@@ -396,7 +399,7 @@ def test_an_unknown_key_names_the_nearest_known_one(sections: dict[str, Any], se
     assert str(caught.value) == sentence
 
 
-@pytest.mark.parametrize("key", ["budget.family", "budget.count", "compact.schedule", "compact.verify", "evict.order"])
+@pytest.mark.parametrize("key", ["budget.ratio", "compact.schedule", "compact.verify", "evict.order"])
 def test_other_keys_are_refused(key: str) -> None:
     """Only what has an effect is accepted."""
     with pytest.raises(ConfigError, match=f"`{key}` is not a key"):
@@ -619,7 +622,7 @@ def test_every_key_has_a_row() -> None:
     """All keys of all sections, and what is set of each tool."""
     config, rows = layered()
     assert config == ContextConfig()
-    assert len(rows) == 11 + 9 + 8 + 2 + 6 + 7 + 4 + 3
+    assert len(rows) == 13 + 9 + 8 + 2 + 6 + 7 + 4 + 3
     assert rows[0] == Origin("budget.window_tokens", 30_000, "default")
     assert Origin("budget.chars", None, "default") in rows
     assert [row.key for row in rows if row.key.startswith("tools.")] == [

@@ -23,7 +23,7 @@ PACKAGE = ROOT / "ga_context"
 
 LAYERS = (
     ("errors",),
-    ("text", "payload"),
+    ("text", "payload", "calibration"),
     ("html",),
     ("sections", "sources", "config", "model"),
     ("archive", "formats", "report"),

@@ -115,6 +115,9 @@ class Anthropic:
     def __init__(self) -> None:
         self.messages = self
 
+    def count_tokens(self, *, model: str, messages: list[Any]) -> Shape:
+        return Shape({"input_tokens": sum(len(message["content"]) for message in messages)})
+
     def create(self, *, model: str, max_tokens: int, messages: list[Any], tools: Any = ()) -> Shape:
         judge(messages, "anthropic")
         items = [item for message in messages if isinstance(message["content"], list) for item in message["content"]]
@@ -127,6 +130,13 @@ class Anthropic:
             content.append({"type": "text", "text": f"I read: {results[-1]}"})
         usage = {"input_tokens": 10, "output_tokens": 3, "cache_read_input_tokens": 5}
         return Shape({"role": "assistant", "content": content, "usage": usage})
+
+
+class Encoding:
+    """An encoding of tiktoken's, which takes one token for a byte."""
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        return list(text.encode())
 
 
 class OpenAI:
@@ -152,11 +162,14 @@ class OpenAI:
 
 @pytest.fixture
 def sdks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in for the modules `anthropic` and `openai`."""
+    """Stand in for the modules `anthropic`, `openai` and `tiktoken`."""
     for name, client in (("anthropic", Anthropic), ("openai", OpenAI)):
         module = ModuleType(name)
         module.__dict__.update({client.__name__: client, "BadRequestError": BadRequestError})
         monkeypatch.setitem(sys.modules, name, module)
+    tiktoken = ModuleType("tiktoken")
+    tiktoken.__dict__["get_encoding"] = lambda name: Encoding()
+    monkeypatch.setitem(sys.modules, "tiktoken", tiktoken)
 
 
 # --- running a section ---

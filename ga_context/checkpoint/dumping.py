@@ -25,6 +25,7 @@ ORIGINALS = ("originals", "archive", "binary", "halves")
 TURN_MARKS = {
     "budget": "budget",
     "shrink": "shrink",
+    "scale": "scale",
     "key_info": "key_info",
     "schema_digest": "schema",
     "schema_turn": "schema_turn",

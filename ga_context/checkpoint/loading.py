@@ -81,11 +81,12 @@ def restored(saved: Saved, config: ContextConfig) -> State:
     if isinstance(archive, MemoryArchive):
         archive.entries.update(saved.entries)
     chat = config.formats.openai_chat
-    fmt = formats.make(saved.format, config.charges, alternate=chat.alternate)
+    fmt = formats.make(saved.format, config.charges, alternate=chat.alternate, measure=config.measure)
     state = State(fmt, archive, decided=saved.decided)
     if chat == ContextConfig.model_validate(saved.made_by).formats.openai_chat:  # else its rows are no longer valid
         state.pending = saved
-    state.mark(key_info=saved.now.marks.key_info, shrink=saved.now.marks.shrink)
+    now = saved.now.marks
+    state.mark(key_info=now.key_info, shrink=now.shrink, scale=now.scale)
     return state
 
 
@@ -213,7 +214,7 @@ def _taken_back(loaded: State, saved: Saved, messages: list[Message], known: int
         turns = []
     now = saved.now.marks
     if not turns:
-        state.mark(key_info=now.key_info, shrink=now.shrink)
+        state.mark(key_info=now.key_info, shrink=now.shrink, scale=now.scale)
         return state
     config = ContextConfig.model_validate(saved.made_by)
     if saved.base is not None:
@@ -224,5 +225,5 @@ def _taken_back(loaded: State, saved: Saved, messages: list[Message], known: int
         _place_calls(other, saved, saved.now)
         start_from(state, base, other)
     replay(state, messages, turns, config, stages)
-    state.mark(shrink=now.shrink)
+    state.mark(shrink=now.shrink, scale=now.scale)
     return state

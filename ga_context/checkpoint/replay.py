@@ -26,14 +26,14 @@ def went_back(state: State, messages: int, config: ContextConfig, stages: Sequen
     at = next(at for at in range(len(state.snapshots) - 1, -1, -1) if state.snapshots[at].marks.messages <= messages)
     if at >= past.turns:
         return state
-    shrink = state.marks.shrink
+    shrink, scale = state.marks.shrink, state.marks.scale
     first = 1 + (past.base is not None)
     fresh = State(state.fmt, state.archive, decided=state.decided)
     if past.base is not None and at >= 1:
         start_from(fresh, past.base, state)
     replay(fresh, state.raw, state.snapshots[first : at + 1], past.config, stages)
     fresh.past = Past(len(fresh.snapshots) - 1, past.base, past.config) if past.config != config else None
-    fresh.mark(shrink=shrink)
+    fresh.mark(shrink=shrink, scale=scale)
     return fresh
 
 
@@ -68,7 +68,7 @@ def _play(
     turn = Turn(1 + fresh.marks.responses, config, marks.budget, start)
     before = list(fresh.view)
     fresh.begin()
-    fresh.mark(key_info=marks.key_info, budget=marks.budget, shrink=marks.shrink)
+    fresh.mark(key_info=marks.key_info, budget=marks.budget, shrink=marks.shrink, scale=marks.scale)
     advance(fresh, turn, incoming, stages, before)
     fresh.mark(schema=marks.schema, schema_turn=marks.schema_turn, schema_chars=marks.schema_chars)
     fresh.snapshots.append(fresh.snapshot())

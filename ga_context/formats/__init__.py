@@ -15,6 +15,7 @@ from ga_context.formats.openai_chat import AlternatingChat, OpenAIChat
 from ga_context.formats.openai_responses import OpenAIResponses
 from ga_context.formats.tagged_text import CALL_TAGS, TaggedText
 from ga_context.payload.charge import Charges
+from ga_context.text.size import UNIFORM, Measure
 from ga_context.text.tags import pairs
 
 CLASSES = (Anthropic, OpenAIChat, OpenAIResponses, Gemini, Bedrock, TaggedText)
@@ -33,7 +34,7 @@ RESPONSES_ITEMS = ("_call", "_call_output", "reasoning", "item_reference", "comp
 RESPONSES_KEYS = ("previous_response_id", "conversation")
 
 
-def make(name: str, charges: Charges, *, alternate: bool = False) -> Format:
+def make(name: str, charges: Charges, *, alternate: bool = False, measure: Measure = UNIFORM) -> Format:
     """Return the format of that name; an unknown one is a ``ConfigError`` that lists the known.
 
     ``alternate`` is for openai-chat alone: neighbours of one role become one message.
@@ -42,7 +43,7 @@ def make(name: str, charges: Charges, *, alternate: bool = False) -> Format:
         known = ", ".join(map(repr, FORMATS))
         raise ConfigError(f"`format` must be one of {known}, or None to detect it; got {name!r}")
     chosen = AlternatingChat if alternate and name == AlternatingChat.name else FORMATS[name]
-    return chosen(charges)
+    return chosen(charges, measure)
 
 
 def detect(messages: Sequence[Any]) -> str | None:

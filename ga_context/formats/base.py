@@ -14,7 +14,7 @@ from ga_context.payload.coding import sent_bytes
 from ga_context.payload.pixels import Size, pixels
 from ga_context.text.clean import encodable, is_encodable
 from ga_context.text.plain import plain
-from ga_context.text.size import json_chars, json_size, json_text
+from ga_context.text.size import UNIFORM, Measure, json_chars, json_size, json_text
 from ga_context.text.window import LEAST_LIMIT, Cut
 
 CHARGED = frozenset({"result", "payload", "other"})
@@ -67,8 +67,10 @@ class Format:
     ends_reasoning: ClassVar[bool] = False
     """Reasoning may not be the last of an assistant message."""
 
-    def __init__(self, charges: Charges) -> None:
+    def __init__(self, charges: Charges, measure: Measure = UNIFORM) -> None:
         self.charges = charges
+        self.measure = measure
+        self._text_size, self._value_size = measure.text, measure.value
 
     @property
     def holds_results(self) -> bool:
@@ -413,7 +415,13 @@ class Format:
                 size += block.size
             return size
         hollow = self._assemble(head, blocks, hollow=True)
-        return json_size(hollow) + sum([block.size for block in blocks]) - len(blocks) + self._glued_chars(blocks)
+        size = json_size(hollow) + sum([block.size for block in blocks]) - len(blocks) + self._glued_chars(blocks)
+        return size if self.measure is UNIFORM else size + self._heavier(head)
+
+    def _heavier(self, head: Message) -> int:
+        """Return how much more than their characters what stands beside the role and the blocks counts."""
+        beside = [value for key, value in head.items() if key != "role" and key not in self.places]
+        return sum([self._value_size(value, binary=True) - len(json_text(value)) for value in beside])
 
     def _assemble(self, head: Message, blocks: Sequence[Block], hollow: bool = False) -> Message:
         """Put the blocks under their keys; ``hollow`` puts one digit for each, to count what is around them."""
@@ -452,12 +460,12 @@ class Format:
     def _chars(self, wire: Any, kind: Kind) -> int:
         """Characters of a wire as JSON, payloads at their charge."""
         if isinstance(wire, str):
-            return json_chars(wire)
+            return self._text_size(wire)
         chars = 0
         for path in self._charged(wire) if kind in CHARGED else ():
             chars += self._charge(wire, path)
             wire = put(wire, path, "")
-        return json_size(wire) + chars
+        return self._value_size(wire) + chars
 
     def _charged(self, wire: Any) -> list[Path]:
         """Return the paths of the payload strings in an item."""

@@ -16,7 +16,7 @@ from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
 from ga_context.payload.pixels import Size
 from ga_context.text.marker import DOCUMENT_TEXT, EMPTY_RESULT
-from ga_context.text.size import json_chars, json_size, json_text
+from ga_context.text.size import UNIFORM, json_chars, json_text
 from ga_context.text.window import LEAST_LIMIT
 
 PAYLOADS = ("image", "document", "video", "audio")
@@ -245,14 +245,14 @@ class Bedrock(BlockFormat):
         return {"role": "user", "content": []}, block
 
     def _chars(self, wire: Any, kind: Kind) -> int:
-        items = _content(wire) if kind == "result" else ()
+        items = _content(wire) if kind == "result" and self.measure is UNIFORM else ()
         if len(items) == 1 and _is_text(items[0]):  # what most results are: the text is counted, not written
             return super()._chars(put(wire, _ONLY_TEXT, ""), kind) + json_chars(items[0]["text"]) - len('""')
         try:
             return super()._chars(wire, kind)
         except TypeError:  # bytes that are no payload, as in redacted reasoning: they go over the wire as base64
             charged = sum([self._charge(wire, path) for path in self._charged(wire)])
-            return json_size(self._without_payloads(wire), binary=True) + charged
+            return self._value_size(self._without_payloads(wire), binary=True) + charged
 
     def _charged(self, wire: Any) -> list[Path]:
         if path := _payload_path(wire):

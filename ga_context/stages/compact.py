@@ -87,7 +87,7 @@ def _compacted(state: State, turn: Turn, index: int, place: int, block: Block) -
     if block.kind == "reasoning" and _is_sealed(state, index, block):
         drop = Swap(index, place, None, "compact", "old signed reasoning, left out whole", json_text(block.base))
         return [drop] if settings.drop_reasoning and fmt.drops_reasoning else []
-    short = block.kind in ("text", "call") and block.size <= settings.window_chars
+    short = block.kind in ("text", "call") and block.size * fmt.measure.most_chars <= settings.window_chars
     if block.sealed or (short and not (fmt.tagged and _holds_anchor(state, turn, block))):
         return []
     edits: list[Edit] = []

@@ -1,10 +1,15 @@
-"""The length of a text or value as JSON, without writing it where that is dear."""
+"""The size of a text or value as JSON: its length, without writing it where that is dear, or its weight."""
 
 import json
+import math
+import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from functools import cache
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, NamedTuple, Protocol
+
+from ga_context.text.weights import FAMILIES, UNIT, FamilyName
 
 _ESCAPED = b'"\\\b\f\n\r\t'  # two characters in JSON; any other below space is six: \u0000
 _PLAIN = bytes(code for code in range(32, 256) if code not in _ESCAPED)
@@ -70,6 +75,63 @@ def json_size(value: object, *, binary: bool = False) -> int:
 def json_text(value: object) -> str:
     """Return `json.dumps(value, ensure_ascii=False)`, however deep the value is nested; bytes are written as base64."""
     return _written(value, _pieces_of_bytes, base64_text)
+
+
+class _ValueSize(Protocol):
+    def __call__(self, value: object, *, binary: bool = False) -> int: ...
+
+
+class Measure(NamedTuple):
+    """How C_H counts a text and a value (spec 5). What stands between the blocks of a message is always one each."""
+
+    text: Callable[[str], int]
+    """Size of a string as JSON, quotes included; of an empty one 2."""
+    value: _ValueSize
+    """Size of anything as JSON; with ``binary`` bytes count as their base64."""
+    most_chars: int
+    """Characters of a text that a size of one stands for, at most."""
+    most_bytes: int
+    """Bytes in UTF-8 likewise."""
+
+
+UNIFORM = Measure(json_chars, json_size, 1, 4)
+"""One each, the report's rule."""
+
+
+@cache
+def weighed(family: FamilyName) -> Measure:
+    """Return the measure that counts weighted characters: each text and value as JSON, rounded up."""
+    weigh = FAMILIES[family].weigh
+    quotes = weigh('""')
+
+    def text(text: str) -> int:
+        return 2 - (quotes - weigh(encode_basestring(text))) // UNIT
+
+    def value(value: object, *, binary: bool = False) -> int:
+        if type(value) is dict:
+            for key, inner in value.items():
+                if type(inner) is str and len(inner) >= _LONG:
+                    return measured_value({**value, key: ""}, binary=binary) + text(inner) - 2
+        return -(-weigh(json_text(value) if binary else _written(value, _pieces, _refuse)) // UNIT)
+
+    measured_value = value
+    return Measure(text, value, 4, 4)  # no weight is below a quarter, nor below a quarter of its character's bytes
+
+
+def counted(count: Callable[[str], int], chars_per_token: float) -> Measure:
+    """Return the measure of a caller's own counter of tokens, each of which counts so many characters."""
+
+    def text(text: str) -> int:
+        return max(2, _counted(encode_basestring(text))) if text else 2
+
+    def value(value: object, *, binary: bool = False) -> int:
+        return max(2, _counted(json_text(value) if binary else _written(value, _pieces, _refuse)))
+
+    def _counted(text: str) -> int:
+        text.encode()  # half a surrogate pair is refused here, whatever the counter makes of it
+        return math.ceil(count(text) * chars_per_token)
+
+    return Measure(text, value, sys.maxsize, sys.maxsize)
 
 
 def _written(value: object, pieces: Any, default: _Default) -> str:
