@@ -158,7 +158,6 @@ class HtmlWriter:
         for before, node in pairwise(nodes):
             parent = node.parent
             assert parent is not None
-            node.frame = parent if parent.head else parent.frame
             tag = node.tag
             if not tag:
                 text = node.text
@@ -167,6 +166,7 @@ class HtmlWriter:
                 node.head = escape(text) if "<" in text or "&" in text else text
                 node.size = len(node.head) + 1
                 continue
+            node.frame = parent if parent.head else parent.frame
             if tag in kept or node.traits.acts or node.traits.hidden:
                 element(node, tag, parent.flags)
             else:

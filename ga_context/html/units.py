@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ga_context.html.clean import CONTROLS
 from ga_context.html.runs import Run, runs_of
@@ -30,6 +31,9 @@ _CLIMB = 5
 """Levels that a heading may stand deeper than what it heads."""
 
 _WORD = re.compile(r"\w+")
+
+Written: TypeAlias = dict[tuple[int, str, bool], tuple[str, str, bool]]
+"""By where a unit begins, what was before it and whether a tag was just opened: its text, and the same behind it."""
 
 
 @dataclass(slots=True)
@@ -63,6 +67,8 @@ class Parts:
     def __init__(self, kept: list[Node], room: int, terms: tuple[str, ...], unit_chars: int) -> None:
         self.kept = kept
         self.units: list[Unit] = []
+        self.written: Written = {}
+        """Of units, by where they begin and what was before: the text, and what is before the next (`join.py`)."""
         self.runs: dict[int, Run] = runs_of(kept)
         """Of the items of a run, by their index in ``kept``."""
         self._scale = Scale(kept)

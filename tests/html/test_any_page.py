@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pages import faults, garbage, trees
 
 from ga_context import prune_html
-from ga_context.html.tree import read
+from ga_context.html.reader import read
 
 BUDGETS = st.sampled_from([200, 300, 800, 3_000, 35_000])
 MODES = st.sampled_from(["html", "markdown", "text"])
@@ -36,11 +36,14 @@ def test_nothing_is_made_up(page, budget):
     """Each word of the output is one of the page's, hidden text between its parts left out, or stands in a note."""
     pruned = prune_html(page, budget)
     gone = [range(one.start, one.end) for one in pruned.report.removed]
-    texts = [(node.text, any(node.start in one for one in gone)) for node in read(page) if not node.tag]
+    nodes, starts, _ = read(page)
+    texts = [
+        (node.text, any(at in one for one in gone)) for node, at in zip(nodes, starts, strict=True) if not node.tag
+    ]
     letters = "".join("".join(text for text, _ in texts).split())
     shown = "".join("".join(text for text, hidden in texts if not hidden).split())
     out = re.sub(r"\[…[^\]]*\]|…", " ", pruned.html)
-    words = " ".join(node.text for node in read(out) if not node.tag).split()
+    words = " ".join(node.text for node in read(out).nodes if not node.tag).split()
     assert [word for word in words if word not in letters and word not in shown] == []
 
 
@@ -55,9 +58,10 @@ def test_no_text_goes_unsaid(page):
     pruned = prune_html(page, 300_000)
     gone = [range(one.start, one.end) for one in pruned.report.removed]
     assert not [one for one in pruned.report.removed if one.reason == "over the budget"]
-    letters = "".join("".join(node.text for node in read(pruned.html) if not node.tag).split())
-    for node in read(page):
-        if not node.tag and not any(node.start in one for one in gone) and node.parent.tag != "title":
+    letters = "".join("".join(node.text for node in read(pruned.html).nodes if not node.tag).split())
+    nodes, starts, _ = read(page)
+    for node, at in zip(nodes, starts, strict=True):
+        if not node.tag and not any(at in one for one in gone) and node.parent.tag != "title":
             assert "".join(node.text.split()) in letters
 
 
