@@ -59,7 +59,7 @@ class Joiner:
                 if close:
                     out.append(close)
                     gap, fresh = "", False
-                if len(behind) > len(gap) or behind[:1] == "\n" != gap[:1]:
+                if behind and (len(behind) > len(gap) or behind[0] == "\n" != gap[:1]):
                     gap = behind
             node = kept[index]
             tag, head = node.tag, node.head
@@ -78,7 +78,7 @@ class Joiner:
                     gap = " "
                 continue
             behind = "" if node.flags & PRE and tag != "pre" else beside.get(tag, "")
-            if len(behind) > len(gap) or behind[:1] == "\n" != gap[:1]:
+            if behind and (len(behind) > len(gap) or behind[0] == "\n" != gap[:1]):
                 gap = behind
             elif node.space and not gap and not fresh:
                 gap = " "
@@ -98,11 +98,11 @@ class Joiner:
             if close:
                 self.out.append(close)
                 self.gap, self.fresh = "", False
-            if len(behind) > len(self.gap) or behind[:1] == "\n" != self.gap[:1]:
+            if behind and (len(behind) > len(self.gap) or behind[0] == "\n" != self.gap[:1]):
                 self.gap = behind
 
     def add_unit(
-        self, kept: list[Node], unit: Unit, written: dict[tuple[int, str, bool], tuple[str, str, bool]]
+        self, kept: list[Node], unit: Unit, written: Written
     ) -> None:
         """Write a unit: the same again behind the same, which `written` remembers from one trial to the next."""
         self.close(unit.start)
@@ -176,28 +176,31 @@ class Assembly:
 
     def _write(self) -> str:
         kept, units, joiner = self.kept, self.parts.units, self._joiner
-        index = 1
+        first, taken_before, written = self._first, self._taken_before, self.parts.written
+        index, number = 1, 0
         while index < len(kept):
-            joiner.close(index)
-            node = kept[index]
-            number = bisect_left(self._first, index)
-            unit = units[number] if number < len(units) and self._first[number] == index else None
-            stop = unit.stop if unit else node.last
-            behind = number + 1 if unit else bisect_left(self._first, stop)
+            if number < len(units) and first[number] == index:
+                unit: Unit | None = units[number]
+                stop, behind = units[number].stop, number + 1
+            else:
+                unit, stop = None, kept[index].last
+                behind = bisect_left(first, stop, number)
             if number == behind:  # nothing in it would be written
                 index = stop
-            elif self._taken_before[behind] == self._taken_before[number]:
+            elif taken_before[behind] == taken_before[number]:
                 self._leave_out(index, number, behind)
-                index = stop
+                index, number = stop, behind
             elif unit is None:
-                if node.head:
+                joiner.close(index)
+                if kept[index].head:
                     self._end_gap()
                 joiner.add(kept, index, index + 1)
                 index += 1
             else:
+                joiner.close(index)
                 self._end_gap()
-                joiner.add_unit(kept, unit, self.parts.written)
-                index = stop
+                joiner.add_unit(kept, unit, written)
+                index, number = stop, behind
         self._end_gap()
         return joiner.end()
 

@@ -30,6 +30,7 @@ _QUERY = 4.0
 _CLIMB = 5
 """Levels that a heading may stand deeper than what it heads."""
 
+_RANKS = {heading: rank for rank, heading in enumerate(HEADINGS)}
 _WORD = re.compile(r"\w+")
 
 Written: TypeAlias = dict[tuple[int, str, bool], tuple[str, str, bool]]
@@ -182,8 +183,9 @@ class Parts:
 
     def _rank(self, node: Node, index: int) -> int | None:
         """Return the rank of a heading, or below them of the head of a table; None for what heads nothing."""
-        if node.tag in HEADINGS:
-            return HEADINGS.index(node.tag)
+        rank = _RANKS.get(node.tag)
+        if rank is not None:
+            return rank
         if node.tag != "tr" or node.parent is None:
             return None
         return len(HEADINGS) if node.parent.tag == "thead" or self.kept[index + 1].tag == "th" else None

@@ -33,10 +33,11 @@ def speakable(text: str) -> str:
 
 def is_speakable(text: str) -> bool:
     """Tell whether `speakable` would leave a text as it is."""
-    if not text.isascii():
-        return _UNSPEAKABLE.search(text) is None
-    data = text.encode()
-    return len(data.translate(None, _CONTROLS)) == len(data)  # several times as fast as the pattern
+    try:
+        data = text.encode()  # what follows is several times as fast as the pattern
+    except UnicodeEncodeError:
+        return False
+    return len(data.translate(None, _CONTROLS)) == len(data) and "\ufffe" not in text and "\uffff" not in text
 
 
 def pieces(

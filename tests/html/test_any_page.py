@@ -1,7 +1,9 @@
 """What holds for any page: within the budget, valid, nothing made up, the same each time, in linear time."""
 
 import re
+import sys
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -111,16 +113,44 @@ def test_a_page_of_ten_megabytes():
     assert sum(one.chars for one in pruned.report.removed) > 0.95 * len(page)
 
 
-def test_time_is_linear():
-    """A page four times as long takes five times as long at most; measured on the best of three."""
+ITEM = "<div class=item><h3>Title</h3><p>Some text of an item, <a href=/item>more</a></p><button>Buy</button></div>"
 
-    def seconds(page):
-        def once():
-            started = time.process_time()
+
+def test_work_is_linear():
+    """A page four times as long takes four times as many calls, whatever else the machine does."""
+
+    def calls(page):
+        seen = []
+        sys.setprofile(lambda frame, event, arg: seen.append(1) if event.endswith("call") else None)
+        try:
             prune_html(page, 8_000)
-            return time.process_time() - started
+        finally:
+            sys.setprofile(None)
+        return len(seen)
 
-        return min(once() for _ in range(3))
+    assert calls(ITEM * 4_000) < 4.1 * calls(ITEM * 1_000)
 
-    item = "<div class=item><h3>Title</h3><p>Some text of an item, <a href=/item>more</a></p><button>Buy</button></div>"
-    assert seconds(item * 8_000) < 5 * seconds(item * 2_000) * 1.3  # shared machines
+
+def test_time_is_linear():
+    """A page four times as long takes five times as long at most: processor time, by turns, the best of each."""
+    best = [60.0, 60.0]
+    for _ in range(5):
+        for which, count in enumerate((2_000, 8_000)):
+            started = time.process_time()
+            prune_html(ITEM * count, 8_000)
+            best[which] = min(best[which], time.process_time() - started)
+        if best[1] < 5 * best[0]:
+            break
+    assert best[1] < 5 * best[0]
+
+
+def test_memory_is_at_most_twenty_times_the_page():
+    """Of a page that is nearly all tags and short texts; pages of the web take two to thirteen times."""
+    page = "<div class=n><p>missing page filler <a href=/x>link</a></p></div>\n" * 15_000
+    tracemalloc.start()
+    try:
+        prune_html(page, 35_000)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 20 * len(page)
