@@ -101,9 +101,7 @@ class Joiner:
             if behind and (len(behind) > len(self.gap) or behind[0] == "\n" != self.gap[:1]):
                 self.gap = behind
 
-    def add_unit(
-        self, kept: list[Node], unit: Unit, written: Written
-    ) -> None:
+    def add_unit(self, kept: list[Node], unit: Unit, written: Written) -> None:
         """Write a unit: the same again behind the same, which `written` remembers from one trial to the next."""
         self.close(unit.start)
         if self.note or not self.out:
