@@ -4,7 +4,8 @@
     python benchmarks/html.py FOLDER --pages 5 --dry             # a few pages; prints only
 
 FOLDER holds manifest.json, NAME.html.gz and NAME.gt.json (`text`: the main content, `without`: boilerplate snippets).
-Needs the ``bench`` extra; a program that is not installed is left out. Definitions:
+Needs the ``bench`` extra (pip 23.2 stops at its ``lxml[html-clean]``: ``pip install -U pip`` first); a program that is
+not installed is left out, as is crawl4ai (900 MB) unless you install it by hand. Definitions:
 
 recall    share of the main content's word 4-grams (CJK: characters) in the output, of what the page itself gives and
           of what can fit: min(1, .95 budget / (1.10 characters of main content))
@@ -178,7 +179,12 @@ def _readability(module: Any) -> Callable[[str], str | None]:
     return lambda html: module.Document(html).summary()
 
 
-PEERS = {"trafilatura": _trafilatura, "html2text": _html2text, "readability": _readability}
+def _crawl4ai(module: Any) -> Callable[[str], str | None]:
+    writer = module.DefaultMarkdownGenerator(content_filter=module.PruningContentFilter())
+    return lambda html: writer.generate_markdown(html, base_url="", citations=False).fit_markdown
+
+
+PEERS = {"crawl4ai": _crawl4ai, "trafilatura": _trafilatura, "html2text": _html2text, "readability": _readability}
 """Module -> how it is run; all but this library know no budget: the first characters of what they give are taken."""
 
 
@@ -263,25 +269,40 @@ def table(rows: list[Row]) -> Table:
 
 
 def picture(rows: list[Row], points: list[Row]) -> str:
-    """Draw U over recall: the curve of the shares, and each program, at `CURVE_BUDGET`."""
+    """Draw U over recall and over boilerplate: the curve of the shares, and each program, at `CURVE_BUDGET`."""
+    goal_recall, goal_u = GOALS[CURVE_BUDGET]
+    trafilatura = next((row.without for row in points if row.system == "trafilatura"), 0.0)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="1280" height="390" font-family="sans-serif" font-size="11">'
+        '<rect width="1280" height="390" fill="white"/>'
+        + _panel(rows, points, "recall", f"recall of main content at {CURVE_BUDGET:,} characters", goal_recall, goal_u)
+        + '<g transform="translate(640 0)">'
+        + _panel(rows, points, "without", "boilerplate snippets in it (less is better)", trafilatura, goal_u)
+        + "</g></svg>\n"
+    )
 
+
+def _panel(rows: list[Row], points: list[Row], field: str, label: str, goal: float, goal_u: float) -> str:
     def place(row: Row) -> tuple[float, float]:
-        return 60 + 520 * row.recall, 340 - 480 * row.u
+        return 60 + 520 * float(getattr(row, field)), 340 - 480 * row.u
 
     line = " ".join(f"{x:.0f},{y:.0f}" for x, y in map(place, rows))
-    dots = "".join([_dot(*place(row), row.system, "#2563eb", 8, 4) for row in rows])
-    dots += "".join([_dot(*place(row), row.system, "#b91c1c", 4, -10) for row in points if row.system != "ga_context"])
-    goal_recall, goal_u = GOALS[CURVE_BUDGET]
-    goal = f"M{60 + 520 * goal_recall:.0f} 340V{340 - 480 * goal_u:.0f}H580"
+    dots = ""
+    for row in rows:
+        name = "ga_context (shares x 1)" if row.system == "shares x 1" else row.system
+        dots += _dot(*place(row), name, "#2563eb", 8, 4)
+    peers = sorted([row for row in points if row.system != "ga_context"], key=place)
+    dots += "".join([_dot(*place(row), row.system, "#b91c1c", 4, -10 - 14 * (at % 2)) for at, row in enumerate(peers)])
+    ticks = "".join([f'<text x="{60 + 104 * at}" y="354" text-anchor="middle">{at / 5:g}</text>' for at in range(6)])
+    ticks += "".join([f'<text x="54" y="{344 - 48 * at}" text-anchor="end">{at / 10:g}</text>' for at in range(7)])
+    goals = f"M{60 + 520 * goal:.0f} 340V30M60 {340 - 480 * goal_u:.0f}H580"
     return (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="390" font-family="sans-serif" font-size="11">'
-        '<rect width="640" height="390" fill="white"/>'
-        '<path d="M60 20V340H590" fill="none" stroke="black"/>'
-        f'<path d="{goal}" fill="none" stroke="gray" stroke-dasharray="4"/>'
-        f'<text x="320" y="375" text-anchor="middle">recall of main content at {CURVE_BUDGET:,} characters</text>'
+        f'<text x="320" y="15" text-anchor="middle" font-size="13">U against {label}; dashed: goals</text>'
+        f'<path d="M60 20V340H590" fill="none" stroke="black"/>{ticks}'
+        f'<path d="{goals}" fill="none" stroke="gray" stroke-dasharray="4"/>'
+        f'<text x="320" y="375" text-anchor="middle">{label}</text>'
         '<text x="20" y="180" transform="rotate(-90 20 180)" text-anchor="middle">U: recall, links and controls</text>'
-        '<text x="60" y="355">0</text><text x="575" y="355">1</text><text x="40" y="344">0</text>'
-        f'<polyline points="{line}" fill="none" stroke="#2563eb"/>{dots}</svg>\n'
+        f'<polyline points="{line}" fill="none" stroke="#2563eb"/>{dots}'
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
-from ga_context.html.tree import Node
+from ga_context.html.tree import Node, frame_of
 from ga_context.html.units import Unit
 
 NOTE_CHARS = 16
@@ -41,9 +41,10 @@ class Choice:
         other._fill()
         return other
 
-    def _rank(self, number: int) -> tuple[float, int]:
+    def _rank(self, number: int) -> float:
+        """Return a key: the more a character is worth, the less; of the same, the order stays that of the page."""
         unit = self._units[number]
-        return -round(unit.value / unit.cost, 1), number
+        return -round(unit.value / unit.cost, 1)
 
     def _fill(self) -> None:
         for number in self._order:
@@ -58,7 +59,7 @@ class Choice:
         for one in wanted:
             unit = self._units[one]
             cost += unit.cost + NOTE_CHARS * (1 - taken[one] - taken[one + 2])
-            frame = self._kept[unit.start].frame
+            frame = frame_of(self._kept[unit.start])
             while frame is not None and frame not in self._frames and frame not in frames:
                 frames.add(frame)
                 cost += len(frame.head) + len(frame.tail) + 1

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from typing import NamedTuple
 
-from ga_context.html.tree import BLOCKS, TELLING, Node, decoded, names
+from ga_context.html.tree import BLOCKS, Node, Tree, names, tells
+from ga_context.html.words import decoded
 
 GONE = names(
     "# area base basefont bgsound canvas col colgroup datalist frame link meta param source template title track"
@@ -20,7 +22,7 @@ _ROLES = names(
 )
 """Roles of what can be acted on (WAI-ARIA 1.2, widget roles)."""
 
-_ATTRIBUTE = re.compile(r"""([^\s/>="'][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?""")
+_ATTRIBUTE = re.compile(r"""([^\s/>="'][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>][^\s>]*+)))?""")
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _PROSE_CHARS = 80
 """A block with so much text of its own is prose."""
@@ -54,72 +56,95 @@ class Traits(NamedTuple):
 _PLAIN = Traits({}, False, False, False)
 
 
+class Gone(NamedTuple):
+    """The root of a subtree that goes, and its range in the source."""
+
+    node: Node
+    start: int
+    end: int
+
+
 class Page(NamedTuple):
     """A page without what no reader can use."""
 
     title: str
     kept: list[Node]
     """The nodes that stay, in document order; the first is the body."""
-    gone: list[Node]
-    """The roots of the subtrees that go."""
+    starts: array[int]
+    ends: array[int]
+    """Where each of them stands in the source."""
+    gone: list[Gone]
 
 
-def clean(nodes: list[Node]) -> Page:
-    """Part a page into what stays, with its traits, and what goes."""
+def clean(tree: Tree) -> Page:
+    """Part a page into what stays, with its traits, and what goes. The tree's lists are emptied."""
+    nodes, starts, ends = tree
     title = ""
-    kept: list[Node] = []
-    gone: list[Node] = []
+    gone: list[Gone] = []
     known_whole: dict[str, Traits] = {"": _PLAIN}
     known_boxes: dict[str, Traits] = {"": _PLAIN}
     acting: list[int] | None = None
-    at = 0
-    while at < len(nodes):
+    runs: list[tuple[int, int]] = []
+    """Ranges of nodes that stay: they are taken out as wholes, which costs nothing for each."""
+    at = first = lost = 0
+    count = len(nodes)
+    while at < count:
         node = nodes[at]
         tag = node.tag
         if not tag:
-            kept.append(node)
             at += 1
             continue
         if tag in GONE:
             if tag == "title" and not title:
                 title = " ".join([one.text for one in nodes[at + 1 : node.last]])
             else:
-                gone.append(node)
-            at = node.last
-            continue
-        text = node.text
-        known = known_whole if tag in _DETAILED else known_boxes
-        traits = known.get(text)
-        if traits is None:
-            reads = known is known_whole or TELLING.search(text)
-            traits = known[text] = read_traits(text) if reads else _PLAIN
-        if tag == "input" and traits.attrs.get("type", "").lower() == "hidden":
-            gone.append(node)
-            at = node.last
-            continue
-        if traits.hidden or traits.veiled:
-            if acting is None:
-                acting = [i for i, one in enumerate(nodes) if one.tag == "a" or one.tag in CONTROLS]
-            if bisect_left(acting, at) == bisect_left(acting, node.last):
-                gone.append(node)
-                at = node.last
+                gone.append(Gone(node, starts[at], ends[at]))
+        else:
+            text = node.text
+            known = known_whole if tag in _DETAILED else known_boxes
+            traits = known.get(text)
+            if traits is None:
+                reads = known is known_whole or tells(text)
+                traits = known[text] = read_traits(text) if reads else _PLAIN
+            goes = tag == "input" and traits.attrs.get("type", "").lower() == "hidden"
+            if not goes and (traits.hidden or traits.veiled):
+                if acting is None:
+                    acting = [i for i, one in enumerate(nodes) if one.tag == "a" or one.tag in CONTROLS]
+                goes = bisect_left(acting, at) == bisect_left(acting, node.last)
+            if not goes:
+                at += 1
+                node.traits = traits
+                node.last = at - lost
+                node.chars = node.link_chars = node.loose = node.links = node.controls = 0
+                node.prose = 0.0
+                node.block = False
                 continue
-        kept.append(node)
-        at += 1
-        node.traits = traits
-        node.last = len(kept)
-        node.chars = node.link_chars = node.loose = node.links = node.controls = 0
-        node.prose = 0.0
-        node.block = False
-    return Page(title, kept, gone)
+            gone.append(Gone(node, starts[at], ends[at]))
+        runs.append((first, at))
+        lost += node.last - at
+        at = first = node.last
+    runs.append((first, count))
+    if len(runs) > 1:
+        kept: list[Node] = []
+        kept_starts, kept_ends = starts[:0], ends[:0]
+        for start, stop in runs:
+            kept += nodes[start:stop]
+            kept_starts += starts[start:stop]
+            kept_ends += ends[start:stop]
+        nodes.clear()
+        return Page(title, kept, kept_starts, kept_ends, gone)
+    return Page(title, nodes, starts, ends, gone)
 
 
 def read_traits(source: str) -> Traits:
     """Return what stands in a start tag behind the name."""
     attrs: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(source):
-        name = name.lower()
-        if name in _USEFUL and name not in attrs:
+        if name not in _USEFUL:
+            name = name.lower()
+            if name not in _USEFUL:
+                continue
+        if name not in attrs:
             value = double or single or bare
             attrs[name] = decoded(value) if "&" in value else value
     if not attrs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import accumulate
@@ -12,7 +13,7 @@ from ga_context.html.markup import PRE, ROW_BOX, TABLE_BOX
 from ga_context.html.report import Paths, Removed
 from ga_context.html.runs import LEAST_ITEMS
 from ga_context.html.tree import BLOCKS, Node
-from ga_context.html.units import Parts
+from ga_context.html.units import Parts, Unit, Written
 from ga_context.text.marker import left_out
 
 OVER = "over the budget"
@@ -48,33 +49,74 @@ class Joiner:
         self.note = ""
         """Waits for a place where a text may stand."""
 
-    def add(self, node: Node) -> None:
-        """Write a text, or the tag that opens an element."""
-        tag = node.tag
-        if self.note and node.head:
-            self._put_note(node)
-        behind = "" if not tag or (node.flags & PRE and tag != "pre") else self.beside.get(tag, "")
-        if len(behind) > len(self.gap) or behind[:1] == "\n" != self.gap[:1]:
-            self.gap = behind
-        elif node.space and not self.gap and not self.fresh:
-            self.gap = " "
-        if node.head:
-            self.out.append(self.gap + node.head if self.out else node.head)
-            self.fresh = bool(tag) and (self.fresh or self.gap != "")
-            self.gap = ""
-        if tag and (node.tail or behind):
-            self.stack.append((node.last, node.tail, behind))
+    def add(self, kept: list[Node], start: int, stop: int) -> None:
+        """Write nodes: texts, and the tags that open and close elements. One loop, since every node goes through it."""
+        out, stack, beside = self.out, self.stack, self.beside
+        gap, fresh = self.gap, self.fresh
+        for index in range(start, stop):
+            while stack and stack[-1][0] <= index:
+                _, close, behind = stack.pop()
+                if close:
+                    out.append(close)
+                    gap, fresh = "", False
+                if behind and (len(behind) > len(gap) or behind[0] == "\n" != gap[:1]):
+                    gap = behind
+            node = kept[index]
+            tag, head = node.tag, node.head
+            if head and self.note:
+                self.gap = gap
+                self._put_note(node)
+                gap = self.gap
+            if not tag:
+                if head:
+                    if gap or (node.space and not fresh):
+                        out.append((gap or " ") + head if out else head)
+                    else:
+                        out.append(head)
+                    gap, fresh = "", False
+                elif node.space and not gap and not fresh:
+                    gap = " "
+                continue
+            behind = "" if node.flags & PRE and tag != "pre" else beside.get(tag, "")
+            if behind and (len(behind) > len(gap) or behind[0] == "\n" != gap[:1]):
+                gap = behind
+            elif node.space and not gap and not fresh:
+                gap = " "
+            if head:
+                out.append(gap + head if out else head)
+                fresh = fresh or gap != ""
+                gap = ""
+            if behind or node.tail:
+                stack.append((node.last, node.tail, behind))
+        self.gap, self.fresh = gap, fresh
 
-    def close(self, index: int) -> None:
-        """Close what ends at or before ``index``."""
+    def close(self, index: int, depth: int = 0) -> None:
+        """Close what ends at or before ``index`` and was opened above a depth of the stack."""
         stack = self.stack
-        while stack and stack[-1][0] <= index:
+        while len(stack) > depth and stack[-1][0] <= index:
             _, close, behind = stack.pop()
             if close:
                 self.out.append(close)
                 self.gap, self.fresh = "", False
-            if len(behind) > len(self.gap) or behind[:1] == "\n" != self.gap[:1]:
+            if behind and (len(behind) > len(self.gap) or behind[0] == "\n" != self.gap[:1]):
                 self.gap = behind
+
+    def add_unit(self, kept: list[Node], unit: Unit, written: Written) -> None:
+        """Write a unit: the same again behind the same, which `written` remembers from one trial to the next."""
+        self.close(unit.start)
+        if self.note or not self.out:
+            self.add(kept, unit.start, unit.stop)
+            return
+        key = unit.start, self.gap, self.fresh
+        known = written.get(key)
+        if known is None:
+            out, first, depth = self.out, len(self.out), len(self.stack)
+            self.add(kept, unit.start, unit.stop)
+            self.close(unit.stop, depth)
+            known = written[key] = "".join(out[first:]), self.gap, self.fresh
+            del out[first:]
+        text, self.gap, self.fresh = known
+        self.out.append(text)
 
     def end(self) -> str:
         """Return all that was written."""
@@ -94,11 +136,7 @@ class Joiner:
 def join_all(kept: list[Node], beside: Mapping[str, str]) -> str:
     """Write all nodes."""
     joiner = Joiner(beside)
-    add, close = joiner.add, joiner.close
-    for index, node in enumerate(kept):
-        if index:
-            close(index)
-            add(node)
+    joiner.add(kept, 1, len(kept))
     return joiner.end()
 
 
@@ -114,44 +152,53 @@ class Gap(NamedTuple):
 class Assembly:
     """Write what was chosen, and know what was not."""
 
-    def __init__(self, parts: Parts, choice: Choice, beside: Mapping[str, str], titles_room: int = 0) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        choice: Choice,
+        beside: Mapping[str, str],
+        places: tuple[array[int], array[int]],
+        titles_room: int = 0,
+    ) -> None:
         self.kept = parts.kept
+        self._starts, self._ends = places
         self.parts = parts
         self.gaps: list[Gap] = []
         self.titles_room = titles_room
         self._paths = Paths()
         self._joiner = Joiner(beside)
-        self._first = [unit.start for unit in parts.units]
-        self._taken_before = list(accumulate(choice.taken[1:-1], initial=0))
+        self._first = array("l", [unit.start for unit in parts.units])
+        self._taken_before = array("l", accumulate(choice.taken[1:-1], initial=0))
         self._gap: Gap | None = None
         self.text = self._write()
 
     def _write(self) -> str:
         kept, units, joiner = self.kept, self.parts.units, self._joiner
-        index = 1
+        first, taken_before, written = self._first, self._taken_before, self.parts.written
+        index, number = 1, 0
         while index < len(kept):
-            joiner.close(index)
-            node = kept[index]
-            number = bisect_left(self._first, index)
-            unit = units[number] if number < len(units) and self._first[number] == index else None
-            stop = unit.stop if unit else node.last
-            behind = number + 1 if unit else bisect_left(self._first, stop)
+            if number < len(units) and first[number] == index:
+                unit: Unit | None = units[number]
+                stop, behind = units[number].stop, number + 1
+            else:
+                unit, stop = None, kept[index].last
+                behind = bisect_left(first, stop, number)
             if number == behind:  # nothing in it would be written
                 index = stop
-            elif self._taken_before[behind] == self._taken_before[number]:
+            elif taken_before[behind] == taken_before[number]:
                 self._leave_out(index, number, behind)
-                index = stop
+                index, number = stop, behind
             elif unit is None:
-                if node.head:
+                joiner.close(index)
+                if kept[index].head:
                     self._end_gap()
-                joiner.add(node)
+                joiner.add(kept, index, index + 1)
                 index += 1
             else:
+                joiner.close(index)
                 self._end_gap()
-                for at in range(index, stop):
-                    joiner.close(at)
-                    joiner.add(kept[at])
-                index = stop
+                joiner.add_unit(kept, unit, written)
+                index, number = stop, behind
         self._end_gap()
         return joiner.end()
 
@@ -219,11 +266,11 @@ class Assembly:
                 stop = units[number].stop if number < len(units) and starts[number] == index else node.last
                 held = units[number : bisect_left(starts, stop)]
                 links, controls = sum([unit.links for unit in held]), sum([unit.controls for unit in held])
-                end = max(self.kept[stop - 1].end, node.end)
+                end = max(self._ends[stop - 1], self._ends[index])
                 if before is not None and before.parent is node.parent:
                     last = found.pop()
                     found.append(last._replace(end=end, links=last.links + links, controls=last.controls + controls))
                 else:
-                    found.append(Removed(self._paths.of(node), node.start, end, OVER, links, controls))
+                    found.append(Removed(self._paths.of(node), self._starts[index], end, OVER, links, controls))
                 before = node
         return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from html import unescape
 from itertools import pairwise
+from sys import intern
+from typing import NamedTuple
 
 from ga_context.html.clean import CONTROLS
 from ga_context.html.tree import BLOCKS, HEADINGS, Node, names
@@ -115,6 +117,28 @@ _FORBIDS = {
 """What an HTML parser would close, or refuse, rather than nest."""
 
 _EMPTY = frozenset(("br", "hr", "img", "input"))
+_NO_BOXES, _DEEPEST = ~_BOXES, DEPTH * _LEVEL_BIT
+
+
+class _Shape(NamedTuple):
+    """What is the same of all elements of a name."""
+
+    needs: int
+    """Flags of which the place must have one, if there is any."""
+    forbids: int
+    sets: int
+    tail: str
+
+
+def _shape(tag: str) -> _Shape:
+    return _Shape(
+        _NEEDS.get(tag, 0), _FORBIDS.get(tag, 0), _SETS.get(tag, 0), "" if tag in _EMPTY else intern(f"</{tag}>")
+    )
+
+
+_SHAPES = tuple([{tag: _shape(tag) for tag in sorted(tags)} for tags in _KEPT])
+_WRAPPERS = {tag: _shape(tag) for tag in ("span", "div")}
+
 _AMPERSAND = re.compile(r"&(?=[a-zA-Z#]|$)")
 _UNQUOTED = re.compile(r"[^\s\"'=<>`/]+(?:/+[^\s\"'=<>`/]+)*|(?:/+[^\s\"'=<>`/]+)+")
 
@@ -146,7 +170,7 @@ class HtmlWriter:
     def __init__(self, addresses: Addresses, level: int) -> None:
         self.addresses = addresses
         self.level = level
-        self.kept = _KEPT[level]
+        self.shapes = _SHAPES[level]
         self.names = _ATTRIBUTES[level]
 
     def dress(self, nodes: list[Node]) -> None:
@@ -154,11 +178,10 @@ class HtmlWriter:
         nodes[0].head = nodes[0].tail = ""
         nodes[0].flags = nodes[0].size = 0
         nodes[0].frame = None
-        kept, element = self.kept, self._element
+        shapes, element = self.shapes, self._element
         for before, node in pairwise(nodes):
             parent = node.parent
             assert parent is not None
-            node.frame = parent if parent.head else parent.frame
             tag = node.tag
             if not tag:
                 text = node.text
@@ -167,35 +190,32 @@ class HtmlWriter:
                 node.head = escape(text) if "<" in text or "&" in text else text
                 node.size = len(node.head) + 1
                 continue
-            if tag in kept or node.traits.acts or node.traits.hidden:
+            node.frame = parent if parent.head else parent.frame
+            node.head = node.tail = ""
+            node.flags = parent.flags
+            node.size = 0
+            if tag in shapes or node.traits.acts or node.traits.hidden:
                 element(node, tag, parent.flags)
-            else:
-                node.head = node.tail = ""
-                node.flags = parent.flags
-                node.size = 0
 
     def _element(self, node: Node, tag: str, flags: int) -> None:
         """Write the tags of an element, if it may stand where it would."""
-        node.head = node.tail = ""
-        node.size = 0
-        node.flags = flags
         traits = node.traits
-        if tag not in self.kept:
+        shape = self.shapes.get(tag)
+        if shape is None:
             tag = "span" if flags & P or not node.block else "div"
+            shape = _WRAPPERS[tag]
         elif not self._is_worth(node, tag, flags):
             return
-        if flags & _NEEDS.get(tag, 0) == 0 and (tag in _NEEDS or flags & _STRICT or flags >= DEPTH * _LEVEL_BIT):
+        needs, forbids, sets, tail = shape
+        if flags & needs == 0 and (needs or flags & _STRICT or flags >= _DEEPEST):
             return
-        if flags & _FORBIDS.get(tag, 0):
+        if flags & forbids:
             return
-        attributes = self._attributes(tag, traits.attrs, node)
-        if traits.hidden:
-            attributes += " hidden"
-        node.head = f"<{tag}{attributes}>"
-        if tag not in _EMPTY:
-            node.tail = f"</{tag}>"
-        node.size = len(node.head) + len(node.tail) + 1
-        node.flags = ((flags & ~_BOXES) | _SETS.get(tag, 0)) + _LEVEL_BIT
+        head = f"<{tag}{self._attributes(tag, traits.attrs, node)}" if traits.attrs else f"<{tag}"
+        node.head = head = head + " hidden>" if traits.hidden else head + ">"
+        node.tail = tail
+        node.size = len(head) + len(tail) + 1
+        node.flags = ((flags & _NO_BOXES) | sets) + _LEVEL_BIT
 
     def _is_worth(self, node: Node, tag: str, flags: int) -> bool:
         """Tell whether an element is written, or only what is in it."""
@@ -223,8 +243,6 @@ class HtmlWriter:
         return self.level < 2 or bool(flags & (A | BUTTON) and parent is not None and not parent.chars)
 
     def _attributes(self, tag: str, attrs: dict[str, str], node: Node) -> str:
-        if not attrs:
-            return ""
         written = ""
         for name in self.names.get(tag, ()):
             value = attrs.get(name)

@@ -50,11 +50,11 @@ class TextWriter:
         for node in nodes[1:]:
             parent = node.parent
             assert parent is not None
-            node.frame = parent if parent.head or parent.tail else parent.frame
             if not node.tag:
                 node.head = node.text
                 node.size = len(node.head) + 1
                 continue
+            node.frame = parent if parent.head or parent.tail else parent.frame
             node.flags = parent.flags | (PRE if node.tag in ("pre", "textarea") else 0)
             node.head, node.tail = self.around(node)
             node.size = len(node.head) + len(node.tail) + 2 if node.head or node.tail else 0

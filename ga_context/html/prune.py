@@ -9,8 +9,9 @@ from ga_context.html.clean import GONE, clean, measure, read_traits
 from ga_context.html.join import BESIDE, Assembly, join_all
 from ga_context.html.markup import LEVELS, HtmlWriter, attribute, escape
 from ga_context.html.plain import MARKDOWN_BESIDE, TEXT_BESIDE, MarkdownWriter, TextWriter
+from ga_context.html.reader import read
 from ga_context.html.report import Mode, Paths, PrunedHTML, PruneReport, Removed
-from ga_context.html.tree import LEAST_UNIT_CHARS, UNIT_CHARS, Node, names, read
+from ga_context.html.tree import LEAST_UNIT_CHARS, UNIT_CHARS, Node, names
 from ga_context.html.units import Parts, terms_of
 from ga_context.html.urls import Addresses, base_of
 from ga_context.text.marker import left_out
@@ -60,11 +61,11 @@ class Pruner:
     ) -> None:
         self.budget = budget
         self.unit_chars = max(LEAST_UNIT_CHARS, min(UNIT_CHARS, budget // 4))
-        nodes = read(html, self.unit_chars)
+        tree = read(html, self.unit_chars)
         self.chars = len(html)
-        self.page = clean(nodes)
+        self.base = base_of(tree.nodes, lambda source: read_traits(source).attrs)
+        self.page = clean(tree)
         measure(self.page.kept)
-        self.base = base_of(nodes, lambda source: read_traits(source).attrs)
         self.mode = mode
         self.terms = terms_of(query)
         self.note = note
@@ -108,14 +109,14 @@ class Pruner:
 
     def _chosen(self, room: int) -> tuple[str, list[Removed]]:
         """Write the best of the page, as it is dressed, that fits."""
-        kept = self.page.kept
+        kept, places = self.page.kept, (self.page.starts, self.page.ends)
         beside = _WRITERS[self.mode][1]
         parts = Parts(kept, room, self.terms, self.unit_chars)
         most = room - (room // _RUN_NOTES if parts.runs and room >= _RUN_NOTES * _LEAST_RUN_NOTES_CHARS else 0)
         given = most
         while True:
             choice = Choice(kept, parts.units, given)
-            best = Assembly(parts, choice, beside)
+            best = Assembly(parts, choice, beside, places)
             if len(best.text) <= most:
                 break
             given = min(given - (len(best.text) - most), given * 3 // 4)
@@ -124,14 +125,14 @@ class Pruner:
             if free * _LEAST_REFILL < room:
                 break
             more = choice.refilled(free)
-            refilled = Assembly(parts, more, beside)
+            refilled = Assembly(parts, more, beside, places)
             if len(refilled.text) > most:
                 free //= 2
                 continue
             best, choice = refilled, more
             free = most - len(best.text)
         if any([gap.roots[0] in parts.runs and len(gap.roots) > 1 for gap in best.gaps]):
-            best = Assembly(parts, choice, beside, room - len(best.text))
+            best = Assembly(parts, choice, beside, places, room - len(best.text))
         return best.text, best.removed()
 
     def _frame(self) -> tuple[str, str]:
@@ -157,15 +158,15 @@ class Pruner:
         """Say what a page without anything to read was made of."""
         if not self.chars:
             return ""
-        reasons = dict.fromkeys([_reason(node) for node in self.page.gone if _reason(node) not in _NOT_LISTED])
+        reasons = dict.fromkeys([_reason(one.node) for one in self.page.gone if _reason(one.node) not in _NOT_LISTED])
         said = left_out(f"{self.chars} chars{': ' * bool(reasons)}{', '.join(reasons)}")
         return said if len(said) <= room else ""
 
     def _removed(self, chosen: list[Removed]) -> list[Removed]:
         paths = Paths()
         cleaned = [
-            Removed(paths.of(node), node.start, node.end, _reason(node))
-            for node in self.page.gone
+            Removed(paths.of(node), start, end, _reason(node))
+            for node, start, end in self.page.gone
             if _reason(node) not in _NOT_LISTED
         ]
         return sorted([*cleaned, *chosen], key=lambda one: (one.start, one.end))

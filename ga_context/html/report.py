@@ -76,24 +76,32 @@ class Paths:
 
     def __init__(self) -> None:
         self._known: dict[Node | None, str] = {None: ""}
+        self._ids: dict[str, str] = {"": ""}
 
     def of(self, node: Node) -> str:
         """Return a node's selector; of a text, that of the element around it."""
         inner = node.tag if node.tag != "#" else "" if node.text in _NO_ELEMENT else node.text
-        if node.tag not in ("", "#") and (found := _ID.search(node.text)):
-            return f"#{found[1]}"
+        if node.tag not in ("", "#") and (name := self._id(node.text)):
+            return name
         path = self._known.get(node.parent)
         if path is None:
-            path = self._known[node.parent] = _steps(node.parent)
+            path = self._known[node.parent] = self._steps(node.parent)
         return f"{path}>{inner}" if path and inner else path or inner
 
+    def _steps(self, box: Node | None) -> str:
+        steps: list[str] = []
+        while box is not None and len(steps) < _STEPS:
+            name = self._id(box.text)
+            steps.append(name or box.tag)
+            if name:
+                break
+            box = box.parent
+        return ">".join(reversed(steps))
 
-def _steps(box: Node | None) -> str:
-    steps: list[str] = []
-    while box is not None and len(steps) < _STEPS:
-        found = _ID.search(box.text)
-        steps.append(f"#{found[1]}" if found else box.tag)
-        if found:
-            break
-        box = box.parent
-    return ">".join(reversed(steps))
+    def _id(self, source: str) -> str:
+        """Return the selector of an element by the id in its attributes, or nothing."""
+        name = self._ids.get(source)
+        if name is None:
+            found = _ID.search(source) if "id" in source.lower() else None
+            name = self._ids[source] = f"#{found[1]}" if found else ""
+        return name

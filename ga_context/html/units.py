@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ga_context.html.clean import CONTROLS
 from ga_context.html.runs import Run, runs_of
@@ -29,7 +30,11 @@ _QUERY = 4.0
 _CLIMB = 5
 """Levels that a heading may stand deeper than what it heads."""
 
+_RANKS = {heading: rank for rank, heading in enumerate(HEADINGS)}
 _WORD = re.compile(r"\w+")
+
+Written: TypeAlias = dict[tuple[int, str, bool], tuple[str, str, bool]]
+"""By where a unit begins, what was before it and whether a tag was just opened: its text, and the same behind it."""
 
 
 @dataclass(slots=True)
@@ -63,6 +68,8 @@ class Parts:
     def __init__(self, kept: list[Node], room: int, terms: tuple[str, ...], unit_chars: int) -> None:
         self.kept = kept
         self.units: list[Unit] = []
+        self.written: Written = {}
+        """Of units, by where they begin and what was before: the text, and what is before the next (`join.py`)."""
         self.runs: dict[int, Run] = runs_of(kept)
         """Of the items of a run, by their index in ``kept``."""
         self._scale = Scale(kept)
@@ -176,8 +183,9 @@ class Parts:
 
     def _rank(self, node: Node, index: int) -> int | None:
         """Return the rank of a heading, or below them of the head of a table; None for what heads nothing."""
-        if node.tag in HEADINGS:
-            return HEADINGS.index(node.tag)
+        rank = _RANKS.get(node.tag)
+        if rank is not None:
+            return rank
         if node.tag != "tr" or node.parent is None:
             return None
         return len(HEADINGS) if node.parent.tag == "thead" or self.kept[index + 1].tag == "th" else None

@@ -1,7 +1,9 @@
 """What holds for any page: within the budget, valid, nothing made up, the same each time, in linear time."""
 
 import re
+import sys
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from pages import faults, garbage, trees
 
 from ga_context import prune_html
-from ga_context.html.tree import read
+from ga_context.html.reader import read
 
 BUDGETS = st.sampled_from([200, 300, 800, 3_000, 35_000])
 MODES = st.sampled_from(["html", "markdown", "text"])
@@ -36,11 +38,14 @@ def test_nothing_is_made_up(page, budget):
     """Each word of the output is one of the page's, hidden text between its parts left out, or stands in a note."""
     pruned = prune_html(page, budget)
     gone = [range(one.start, one.end) for one in pruned.report.removed]
-    texts = [(node.text, any(node.start in one for one in gone)) for node in read(page) if not node.tag]
+    nodes, starts, _ = read(page)
+    texts = [
+        (node.text, any(at in one for one in gone)) for node, at in zip(nodes, starts, strict=True) if not node.tag
+    ]
     letters = "".join("".join(text for text, _ in texts).split())
     shown = "".join("".join(text for text, hidden in texts if not hidden).split())
     out = re.sub(r"\[…[^\]]*\]|…", " ", pruned.html)
-    words = " ".join(node.text for node in read(out) if not node.tag).split()
+    words = " ".join(node.text for node in read(out).nodes if not node.tag).split()
     assert [word for word in words if word not in letters and word not in shown] == []
 
 
@@ -55,9 +60,10 @@ def test_no_text_goes_unsaid(page):
     pruned = prune_html(page, 300_000)
     gone = [range(one.start, one.end) for one in pruned.report.removed]
     assert not [one for one in pruned.report.removed if one.reason == "over the budget"]
-    letters = "".join("".join(node.text for node in read(pruned.html) if not node.tag).split())
-    for node in read(page):
-        if not node.tag and not any(node.start in one for one in gone) and node.parent.tag != "title":
+    letters = "".join("".join(node.text for node in read(pruned.html).nodes if not node.tag).split())
+    nodes, starts, _ = read(page)
+    for node, at in zip(nodes, starts, strict=True):
+        if not node.tag and not any(at in one for one in gone) and node.parent.tag != "title":
             assert "".join(node.text.split()) in letters
 
 
@@ -107,16 +113,44 @@ def test_a_page_of_ten_megabytes():
     assert sum(one.chars for one in pruned.report.removed) > 0.95 * len(page)
 
 
-def test_time_is_linear():
-    """A page four times as long takes five times as long at most; measured on the best of three."""
+ITEM = "<div class=item><h3>Title</h3><p>Some text of an item, <a href=/item>more</a></p><button>Buy</button></div>"
 
-    def seconds(page):
-        def once():
-            started = time.process_time()
+
+def test_work_is_linear():
+    """A page four times as long takes four times as many calls, whatever else the machine does."""
+
+    def calls(page):
+        seen = []
+        sys.setprofile(lambda frame, event, arg: seen.append(1) if event.endswith("call") else None)
+        try:
             prune_html(page, 8_000)
-            return time.process_time() - started
+        finally:
+            sys.setprofile(None)
+        return len(seen)
 
-        return min(once() for _ in range(3))
+    assert calls(ITEM * 4_000) < 4.1 * calls(ITEM * 1_000)
 
-    item = "<div class=item><h3>Title</h3><p>Some text of an item, <a href=/item>more</a></p><button>Buy</button></div>"
-    assert seconds(item * 8_000) < 5 * seconds(item * 2_000) * 1.3  # shared machines
+
+def test_time_is_linear():
+    """A page four times as long takes five times as long at most: processor time, by turns, the best of each."""
+    best = [60.0, 60.0]
+    for _ in range(5):
+        for which, count in enumerate((2_000, 8_000)):
+            started = time.process_time()
+            prune_html(ITEM * count, 8_000)
+            best[which] = min(best[which], time.process_time() - started)
+        if best[1] < 5 * best[0]:
+            break
+    assert best[1] < 5 * best[0]
+
+
+def test_memory_is_at_most_twenty_times_the_page():
+    """Of a page that is nearly all tags and short texts; pages of the web take two to thirteen times."""
+    page = "<div class=n><p>missing page filler <a href=/x>link</a></p></div>\n" * 15_000
+    tracemalloc.start()
+    try:
+        prune_html(page, 35_000)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 20 * len(page)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ga_context.html.tree import decoded, read
+from ga_context.html.reader import read
+from ga_context.html.words import decoded
 
 WRITTEN = [
     ("<p>a<p>b", "p[a] p[b]"),
@@ -25,7 +26,7 @@ WRITTEN = [
 
 def outline(html):
     """Write the tree of a page on a line: ``p[text b[text]]``."""
-    nodes = read(html)
+    nodes = read(html).nodes
     children = {}
     for node in nodes[1:]:
         if node.tag != "#":
@@ -58,14 +59,14 @@ def test_tags_end_what_they_end(html, tree):
 )
 def test_what_is_not_closed_swallows_nothing(html):
     """Of the unclosed part only what can be no text goes, up to the next tag."""
-    texts = [node.text for node in read(html) if not node.tag]
+    texts = [node.text for node in read(html).nodes if not node.tag]
     assert "ONE" in texts
     assert "TWO" in texts
 
 
 def test_each_node_knows_its_range():
     html = '<div id=a><p class="x">One &amp; two</p> tail</div><br>'
-    found = {node.tag or node.text: html[node.start : node.end] for node in read(html)}
+    found = {node.tag or node.text: html[start:end] for node, start, end in zip(*read(html), strict=True)}
     assert found["div"] == '<div id=a><p class="x">One &amp; two</p> tail</div>'
     assert found["p"] == '<p class="x">One &amp; two</p>'
     assert found["One & two"] == "One &amp; two"
@@ -76,10 +77,10 @@ def test_each_node_knows_its_range():
 def test_a_long_text_comes_in_pieces(word):
     """They join to the text, and their ranges to the source."""
     html = f"<pre>{word * 1_000}</pre>"
-    pieces = [node for node in read(html) if not node.tag]
-    assert max(len(piece.text) for piece in pieces) <= 800
-    assert "".join(piece.text for piece in pieces) == decoded(word * 1_000)
-    assert "".join(html[piece.start : piece.end] for piece in pieces) == word * 1_000
+    pieces = [(node.text, html[start:end]) for node, start, end in zip(*read(html), strict=True) if not node.tag]
+    assert max(len(text) for text, _ in pieces) <= 800
+    assert "".join(text for text, _ in pieces) == decoded(word * 1_000)
+    assert "".join(source for _, source in pieces) == word * 1_000
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,6 @@ def test_references(reference, text):
 
 def test_no_depth_is_too_great():
     """Where parsers give up, lose the rest, or take minutes."""
-    nodes = read("<div>" * 100_000 + "DEEP" + "</div>" * 100_000)
+    nodes, _, _ = read("<div>" * 100_000 + "DEEP" + "</div>" * 100_000)
     assert len(nodes) == 100_002
     assert nodes[-1].text == "DEEP"
