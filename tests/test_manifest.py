@@ -23,7 +23,7 @@ def texts_of(session: ga.ContextSession, message: int) -> dict[str, str]:
     """Return the texts of a raw message by part, read anew."""
     fmt, raw = session._state.fmt, session._state.raw[message]
     blocks = read(fmt, MemoryArchive(), raw, message, message)[0].blocks
-    return {".".join(map(str, (b.position, *path))): text for b in blocks for path, text in fmt.texts(b)}
+    return {".".join(map(str, (b.position, *path))): text for b in blocks for path, text in fmt.texts(b, -1)}
 
 
 def check_all(session: ga.ContextSession) -> None:

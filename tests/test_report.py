@@ -192,7 +192,7 @@ def test_to_dict_is_plain_data():
     assert {*plain} == {
         *("turn", "chars_raw", "chars_before", "chars_after", "budget_chars", "compacted", "evicted", "first_changed"),
         *("first_changed_char", "break_cause", "cached_share", "pending", "repairs", "actions"),
-        *("payload_bytes", "payload_chars", "body_bytes", "archive_error"),
+        *("payload_bytes", "payload_chars", "body_bytes", "archive_error", "prompt_tokens", "estimate_error"),
     }
 
 

@@ -148,7 +148,7 @@ class Writer:
         raw, calls = self.state.raw[block.ordinal], self.reader.answers.get(block.ordinal, ())
         if block.kind == "result" and block.position == 0 and not self.fmt.tagged and len(calls) == 1:
             (call,) = calls
-            if call.id == call.raw_id == block.id and call.tools == block.tools and _is_all(block.base, raw):
+            if call.id == call.raw_id == block.id and call.tools == block.tools and _is_all(block, raw):
                 return block._replace(cuts=(), note=None)
         return self.reader.block(block.ordinal, block.position)
 
@@ -199,14 +199,12 @@ class Writer:
         return flat
 
 
-def _is_all(base: Any, raw: Message) -> bool:
+def _is_all(block: Block, raw: Message) -> bool:
     """Return whether a block is all of a raw message: it itself, its one string, or the one item of its list."""
     lists = [value for value in raw.values() if isinstance(value, list)]
-    return base is raw or (base is lists[0][0] if [len(one) for one in lists] == [1] else _is_string(base, raw, lists))
-
-
-def _is_string(base: Any, raw: Message, lists: Sequence[Any]) -> bool:
-    return not lists and isinstance(base, str) and any([value is base for value in raw.values()])
+    if block.base is raw or [len(one) for one in lists] == [1]:
+        return block.base is raw or block.base is lists[0][0]
+    return not lists and isinstance(block.base, str) and raw.get(block.place) is block.base
 
 
 _NOTHING = Block("other", "content", None, None, 0)

@@ -113,7 +113,8 @@ class Format:
         role = raw.get("role")
         side = self.sides.get(role) if isinstance(role, str) else None
         if side is None:
-            raise InvalidMessages(f"is {role!r}; {self.name} knows {self._roles()}", index, "role")
+            shown = repr(role) if role is None or isinstance(role, str) else f"a {type(role).__name__}"
+            raise InvalidMessages(f"is {shown}; {self.name} knows {self._roles()}", index, "role")
         return side
 
     def side_of(self, raw: Any) -> Side | None:

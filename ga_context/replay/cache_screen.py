@@ -59,7 +59,7 @@ def sums_table(sessions: Sequence[Played], price: Price) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
     table.title, table.title_justify, table.title_style = Text(f"prompt cache of {price.model}"), "left", "bold"
     for header in SUMS:
-        table.add_column(header, justify="right" if header else "left", vertical="bottom", no_wrap=True)
+        table.add_column(header, justify="right" if header else "left", vertical="bottom", no_wrap=bool(header))
     kept = [one.report.first_changed is None for played in sessions for one in played.turns]
     views = [played.prediction for played in sessions if played.prediction is not None]
     raws = [played.raw for played in sessions if played.raw is not None]

@@ -62,7 +62,7 @@ def test_texts_of_a_call():
     )
     assert FMT.texts(whole, -1) == [(("a",), "x"), (("n", 1), "y")]
     assert FMT.texts(custom) == [((), "*** free text")]
-    assert [text for _, text in FMT.texts(broken)] == ["not json"]
+    assert [text for _, text in FMT.texts(broken, -1)] == ["not json"]
 
 
 def test_new_arguments_are_valid_json():

@@ -16,7 +16,7 @@ SONNET = ["--cache", "anthropic:claude-sonnet-4-5"]
 
 
 def run(*arguments: Any) -> Result:
-    return CliRunner().invoke(main, ["replay", *map(str, arguments)])
+    return CliRunner().invoke(main, ["replay", *map(str, arguments)], env={"COLUMNS": "100"})
 
 
 @pytest.fixture
