@@ -14,6 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+SHOWN_CHARS = 80
+"""An error shows no more of a value."""
+
+
+def shown(value: object) -> str:
+    """Return a value for an error: what is short as it is, of anything that may be deep or long its type."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= SHOWN_CHARS else f"{value[:SHOWN_CHARS]}...")
+    return repr(value) if value is None or isinstance(value, bool | int | float) else f"a {type(value).__name__}"
+
 
 class GAContextError(Exception):
     """The root: ``except GAContextError`` catches all that this library raises by itself."""

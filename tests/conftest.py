@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, settings
 SEED = "GA_CONTEXT_SEED"
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
-settings.register_profile("dev", max_examples=25, deadline=None, print_blob=True, suppress_health_check=_SLOW)
-settings.register_profile("ci", settings.get_profile("dev"), max_examples=100, phases=(Phase.explicit, Phase.generate))
+settings.register_profile("dev", max_examples=10, deadline=None, print_blob=True, suppress_health_check=_SLOW)
+settings.register_profile("ci", settings.get_profile("dev"), max_examples=40, phases=(Phase.explicit, Phase.generate))
 settings.register_profile("full", settings.get_profile("ci"), max_examples=10_000)  # .ci/full, by hand
 CI_SEED = 20_261_130
 """CI plays the same examples on every run, so that it is red for a reason in the change; `.ci/full` plays new ones."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ga_context.errors import InvalidMessages
+from ga_context.errors import InvalidMessages, shown
 from ga_context.formats.base import BlockFormat, as_text, check_list, has_strings, leaves, moved
 from ga_context.model import Block, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import anthropic_tokens
@@ -230,7 +230,7 @@ def _unmarked(item: Any) -> Any:
 
 
 def _needed(item: Message, key: str, index: int, i: int) -> InvalidMessages:
-    return InvalidMessages(f"must be a string; got {item.get(key)!r}", index, f"content[{i}].{key}")
+    return InvalidMessages(f"must be a string; got {shown(item.get(key))}", index, f"content[{i}].{key}")
 
 
 def _text_or_none(value: Any) -> str | None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ga_context.errors import InvalidMessages
+from ga_context.errors import InvalidMessages, shown
 from ga_context.model import Block, Incoming, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import Charges
 from ga_context.payload.coding import sent_bytes
@@ -113,8 +113,7 @@ class Format:
         role = raw.get("role")
         side = self.sides.get(role) if isinstance(role, str) else None
         if side is None:
-            shown = repr(role) if role is None or isinstance(role, str) else f"a {type(role).__name__}"
-            raise InvalidMessages(f"is {shown}; {self.name} knows {self._roles()}", index, "role")
+            raise InvalidMessages(f"is {shown(role)}; {self.name} knows {self._roles()}", index, "role")
         return side
 
     def side_of(self, raw: Any) -> Side | None:
@@ -409,7 +408,7 @@ class Format:
         """C_H of the message made of ``blocks``: each block as it was measured, only the rest is encoded."""
         count, role = len(blocks), head.get("role")
         place = blocks[0].place if count else ""
-        if type(role) is str and len(head) == 2 and place in head and blocks[-1].place == place:
+        if count and type(role) is str and len(head) == 2 and place in head and blocks[-1].place == place:
             inside = 2 * count if not blocks[0].bare else self._glued_chars(blocks) if count > 1 else 0
             size = _PLAIN_CHARS + len(role) + len(place) + inside
             for block in blocks:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ga_context.errors import InvalidMessages
+from ga_context.errors import InvalidMessages, shown
 from ga_context.formats.base import Format, has_strings, leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Side, put
 from ga_context.payload.charge import gemini_tokens
@@ -59,7 +59,9 @@ class Gemini(Format):
             for i, item in enumerate(parts):
                 yield self._part(index, i, item, side, ordinal)
         elif parts is not None or "content" in raw or "text" in raw:
-            raise InvalidMessages(f"must be a list of dicts such as {{'text': ...}}; got {parts!r:.40}", index, "parts")
+            raise InvalidMessages(
+                f"must be a list of dicts such as {{'text': ...}}; got {shown(parts)}", index, "parts"
+            )
 
     def _part(self, index: int, i: int, item: Any, side: Side, ordinal: int) -> Block:
         if not isinstance(item, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ga_context.errors import InvalidMessages
+from ga_context.errors import InvalidMessages, shown
 from ga_context.formats.base import Format, as_text, check_list, has_strings, leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
@@ -84,7 +84,7 @@ class OpenAIChat(Format):
             raise InvalidMessages("must be a dict with a `type`", index, f"content[{i}]")
         if kind == "text":
             if not isinstance(item.get("text"), str):
-                raise InvalidMessages(f"must be a string; got {item.get('text')!r}", index, f"content[{i}].text")
+                raise InvalidMessages(f"must be a string; got {shown(item.get('text'))}", index, f"content[{i}].text")
             return self.block("text", "content", item, ordinal, position)
         return self.block("payload" if _payload_path(item) else "other", "content", item, ordinal, position)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ga_context.errors import InvalidMessages
+from ga_context.errors import InvalidMessages, shown
 from ga_context.formats.base import Format, check_list, has_strings, leaves, parsed
 from ga_context.model import Block, Kind, Message, Path, Payload, Row, Side, put
 from ga_context.payload.charge import LOW_DETAIL_TOKENS, openai_tokens
@@ -112,7 +112,7 @@ class OpenAIResponses(Format):
     def _side(self, index: int, raw: Message) -> Side:
         kind = raw.get("type")
         if kind is not None and not isinstance(kind, str):
-            raise InvalidMessages(f"must be a string; got {kind!r}", index, "type")
+            raise InvalidMessages(f"must be a string; got {shown(kind)}", index, "type")
         if _is_message(raw):
             return super()._side(index, raw)
         if kind is None:
@@ -147,7 +147,7 @@ class OpenAIResponses(Format):
         if kind in ARGUMENTS:
             for key in ("call_id", "name"):
                 if not isinstance(raw.get(key), str):
-                    raise InvalidMessages(f"must be a string; got {raw.get(key)!r}", index, key)
+                    raise InvalidMessages(f"must be a string; got {shown(raw.get(key))}", index, key)
             return self.block("call", ITEM, raw, ordinal, 0, bare=True, id=raw["call_id"], tools=(raw["name"],))
         if kind == "reasoning":
             sealed = bool(raw.get("id") or raw.get("encrypted_content"))
