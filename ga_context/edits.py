@@ -16,8 +16,7 @@ from ga_context.model import Block, Cause, Message, Path, Row, Side
 from ga_context.recall import Held
 from ga_context.report import Action, Stage
 from ga_context.state import State
-from ga_context.text.plain import plain
-from ga_context.text.size import json_text
+from ga_context.text.plain import plain_text
 from ga_context.text.window import Cut
 
 CAUSES: dict[Stage, Cause] = {
@@ -239,7 +238,7 @@ def _evict(state: State, turn: Turn, edit: Evict, rebuilt: dict[int, list[list[B
             sizes[whole.last] = sizes.get(whole.last, 0) + whole.size - sum([block.size for block in whole.blocks])
     for first, last in _runs(sorted(ordinals)):
         run = range(first, last + 1)
-        ref = state.archive.put(json_text(plain([state.raw[i] for i in run])))
+        ref = state.archive.put(plain_text([state.raw[i] for i in run]))
         before = sum([sizes.get(i, 0) for i in run])
         turn.actions.append(Action("evict", edit.reason, first, last, chars_before=before, chars_after=0, ref=ref))
     turn.evicted.extend(ordinals)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ga_context.model import Message
 from ga_context.state import State
-from ga_context.text.plain import plain
-from ga_context.text.size import json_text
+from ga_context.text.plain import plain_text
 
 STRIDE = 64
 """Messages compared at once while looking for the first difference."""
@@ -72,11 +70,7 @@ def same(a: Sequence[Message], b: Sequence[Message]) -> bool:
     try:
         return a == b
     except RecursionError:
-        return len(a) == len(b) and all(x is y or _text(x) == _text(y) for x, y in zip(a, b, strict=True))
-
-
-def _text(message: Any) -> str:
-    return json_text(plain(message))
+        return len(a) == len(b) and all(x is y or plain_text(x) == plain_text(y) for x, y in zip(a, b, strict=True))
 
 
 def common(a: Sequence[Message], b: Sequence[Message]) -> int:

@@ -17,8 +17,8 @@ from ga_context.edits import Turn
 from ga_context.errors import ConfigError
 from ga_context.model import Incoming
 from ga_context.state import State
-from ga_context.text.plain import plain
-from ga_context.text.size import UNIFORM, json_text
+from ga_context.text.plain import plain, plain_text
+from ga_context.text.size import UNIFORM
 
 
 class Beside(NamedTuple):
@@ -58,7 +58,7 @@ def measured(system: Any, tools: Any, known: Beside, state: State) -> Beside:
 
 def _text(name: str, part: Any) -> str:
     try:
-        return "" if part is None else json_text(plain(part))
+        return "" if part is None else plain_text(part)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"`{name}` cannot be written as JSON ({error}); pass what is sent, as plain data") from error
 

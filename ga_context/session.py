@@ -25,8 +25,7 @@ from ga_context.report import Report
 from ga_context.stages.truncate import cut_output
 from ga_context.state import State
 from ga_context.text.clean import encodable
-from ga_context.text.plain import plain
-from ga_context.text.size import json_text
+from ga_context.text.plain import plain, plain_text
 
 UNDECIDED = "openai-chat"
 """How a list is read until something in it is decisive (spec 6)."""
@@ -424,7 +423,7 @@ class ContextSession:
         if self._handed is None:
             return
         for index, message in enumerate(messages):
-            text = json_text(plain(message))
+            text = plain_text(message)
             known = self._handed.setdefault(id(message), (message, text))
             if known[0] is message and known[1] != text:
                 raise InvalidMessages("was changed in place after it was handed over; append a new dict instead", index)

@@ -10,7 +10,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 from ga_context.state import DIGEST_BYTES
-from ga_context.text.plain import plain
+from ga_context.text.plain import plain_text
 from ga_context.text.size import json_text
 
 TEMPLATE_CHARS = 2_000
@@ -31,7 +31,7 @@ def digest(message: Any, as_input: AsInput | None = None) -> bytes:
 
     Two halves of an emoji are one, as they are when JSON is read.
     """
-    text = json_text(message if as_input is None else plain(message, as_input))
+    text = json_text(message) if as_input is None else plain_text(message, as_input)
     try:
         data = text.encode()
     except UnicodeEncodeError:

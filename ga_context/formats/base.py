@@ -125,7 +125,7 @@ class Format:
 
     def speaks(self, raw: Any) -> bool:
         """Return whether a raw message is the model's."""
-        return self.side_of(plain(raw)) == "assistant"
+        return self.side_of(raw if type(raw) is dict else plain(raw)) == "assistant"
 
     def _roles(self) -> str:
         return ", ".join(repr(role) for role in self.sides)

@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ga_context.text.size import json_text
+
 Fields = dict[str, Any]
 
 _PLAIN = (str, int, float, type(None), bool)
@@ -30,6 +32,14 @@ def plain(value: Any, as_input: Callable[[Fields], Fields] = _as_they_are) -> An
         as_input: what becomes of the fields of each object that are set; takes out what the API refuses.
     """
     return _converted(value, as_input) if any(not _stays(item) for item in _items(value)) else value
+
+
+def plain_text(value: Any, as_input: Callable[[Fields], Fields] = _as_they_are) -> str:
+    """Return what ``plain`` makes of a value as JSON; objects are looked for only where JSON does not know them."""
+    try:
+        return json_text(value)
+    except (TypeError, ValueError):
+        return json_text(plain(value, as_input))
 
 
 def _items(value: Any) -> Iterator[Any]:
