@@ -344,9 +344,18 @@ class _Text:
                 if at >= 0:
                     return ref, at, at + gap[1] - gap[0], "text"
             elif isinstance(original, str):
-                whole = original == json_text(self.state.raw[self.message])
-                return ref, 0, len(original), "message" if whole else "block"
+                if original == json_text(self.state.raw[self.message]):
+                    return ref, 0, len(original), "message"
+                if self._is_of(json.loads(original)):
+                    return ref, 0, len(original), "block"
         return self._derived(gap, step)
+
+    def _is_of(self, base: Any) -> bool:
+        """Return whether this text stands in what a block came in with: another may have had its place before."""
+        block = next(one for one in _blocks(self.state, self.message) if one.position == self.position)
+        if type(base) is not type(block.base):
+            return False
+        return dict(self.state.fmt.texts(block._replace(base=base), -1)).get(self.path) == self.text
 
     def _derived(self, gap: Range, step: int | None) -> Held:
         """Return the same where no report says it: what was archived is found by its content."""
