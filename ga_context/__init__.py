@@ -48,6 +48,5 @@ logging.getLogger("ga_context").addHandler(logging.NullHandler())
 def size(messages: Sequence[Message], config: ContextConfig | None = None) -> int:
     """Return C_H of a list in characters: each message as JSON, image, document and audio payloads at their charge."""
     name = formats.detect(plain(messages)) or UNDECIDED
-    config = config or ContextConfig()
-    fmt = formats.make(name, config.charges, measure=config.measure)
+    fmt = formats.of(name, config or ContextConfig())
     return sum([reading.size(fmt, message, index) for index, message in enumerate(messages)])

@@ -12,6 +12,7 @@ from ga_context.ledger import CHECKPOINT_TOOL
 from ga_context.model import Message
 from ga_context.recall import RECALL_TOOL, Answer
 from ga_context.state import State
+from ga_context.text.plain import as_data
 
 CHECKPOINT_DESCRIPTION = (
     "Write down what must not be forgotten: the goal, decisions, findings, what is still open. It replaces what was "
@@ -47,7 +48,7 @@ def handle(state: State, config: ContextConfig, call: Any) -> Any:
         config: of the session.
         call: as it stands in the model's message; a dict, or an SDK's object with the same attributes.
     """
-    block = state.fmt.as_call(plain(call))
+    block = state.fmt.as_call(as_data(call))
     if block is None or block.tools not in ((RECALL_TOOL,), (CHECKPOINT_TOOL,)):
         return None
     given = state.fmt.calls(block)[0][1]
@@ -60,16 +61,3 @@ def _noted(given: Any) -> Answer:
     if isinstance(given, Mapping) and isinstance(given.get("key_info"), str):
         return Answer(NOTED)
     return Answer('error: the input must be an object with a string under "key_info"; nothing was noted', failed=True)
-
-
-def plain(value: Any) -> Any:
-    """Return an SDK's object as dicts, what is not set left out; anything else as it is."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(exclude_none=True)
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if hasattr(value, "__dict__") and not isinstance(value, type):
-        return {key: plain(one) for key, one in vars(value).items() if not key.startswith("_") and one is not None}
-    return value

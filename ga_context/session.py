@@ -68,9 +68,7 @@ class ContextSession:
         self._cached = False
 
     def _fresh(self, name: str | None, archive: Archive) -> State:
-        alternate = self.config.formats.openai_chat.alternate
-        fmt = formats.make(name or UNDECIDED, self.config.charges, alternate=alternate, measure=self.config.measure)
-        return State(fmt, archive, decided=name is not None)
+        return State(formats.of(name or UNDECIDED, self.config), archive, decided=name is not None)
 
     @property
     def report(self) -> Report | None:

@@ -10,7 +10,11 @@ from hypothesis import HealthCheck, Phase, settings
 SEED = "GA_CONTEXT_SEED"
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
-settings.register_profile("dev", max_examples=10, deadline=None, print_blob=True, suppress_health_check=_SLOW)
+_SHORT = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
+
+settings.register_profile(
+    "dev", max_examples=10, deadline=None, print_blob=True, phases=_SHORT, suppress_health_check=_SLOW
+)
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=40, phases=(Phase.explicit, Phase.generate))
 settings.register_profile("full", settings.get_profile("ci"), max_examples=10_000)  # .ci/full, by hand
 CI_SEED = 20_261_130

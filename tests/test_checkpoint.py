@@ -240,3 +240,17 @@ def test_damage_that_shows_later(key):
     saved[key] = [[7, 7_000]] if key == "pairs" else [{"nothing": 1}]
     with pytest.raises(ConfigError):
         ContextSession.load(json.dumps(saved)).prepare(raw)
+
+
+@pytest.mark.parametrize("originals", [True, False])
+def test_reasoning_that_waits_for_what_follows_it_comes_along(originals):
+    """It is not in the view: with the originals it comes back with what follows it, without them it is gone."""
+    ask = {"type": "message", "role": "user", "content": "Well."}
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    reply = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Well."}], "id": "m_1"}
+    session = ContextSession({"anchor": {"placement": "off"}}, format="openai-responses")
+    view = session.prepare(session.prepare([ask, reasoning]))
+    loaded = ContextSession.load(session.dump(archive=originals))
+    assert loaded.prepare(view) == view == [ask]
+    assert session.prepare([*view, reply]) == [ask, reasoning, reply]
+    assert loaded.prepare([*view, reply]) == ([ask, reasoning, reply] if originals else [ask, reply])

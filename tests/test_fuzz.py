@@ -113,7 +113,8 @@ def test_what_holds_itself_is_refused(format: str, kind: type) -> None:
 @pytest.mark.parametrize("kind", [list, dict])
 @pytest.mark.parametrize("key", ["content", "parts", "role", "tool_calls", "x_other"])
 def test_depth_is_no_event_at_any_place(format: str, key: str, kind: type) -> None:
-    raw = [request("Go.", format), {**request("On.", format), key: garbage.deep(20_000, kind)}]
+    levels = 20_000  # twenty times what recursion stands; test_promises goes to 100,000
+    raw = [request("Go.", format), {**request("On.", format), key: garbage.deep(levels, kind)}]
     view, refusal = prepared(ga.ContextSession(REPORT, format=format), raw)
     assert view or (refusal is not None and refusal.index == 1)
 

@@ -7,12 +7,13 @@ count for most of them; for Anthropic, Bedrock and llama.cpp's timings they stan
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ga_context.cache import definitions
 from ga_context.cache.prices import Price
 from ga_context.errors import UnknownUsage
+from ga_context.text.plain import as_data
 
 MILLION = 1_000_000
 
@@ -128,17 +129,10 @@ def _number(data: Any, dotted: str) -> int | None:
 
 def as_mapping(usage: Any) -> Mapping[str, Any]:
     """Return a usage object as a dict."""
-    if isinstance(usage, Mapping):
-        return usage
-    if hasattr(usage, "model_dump"):
-        dumped: dict[str, Any] = usage.model_dump()
-        return dumped
-    if is_dataclass(usage) and not isinstance(usage, type):
-        return asdict(usage)
-    if hasattr(usage, "__dict__"):
-        attributes: dict[str, Any] = vars(usage)
-        return attributes
-    raise TypeError(f"usage must be a dict or an SDK's usage object; got {type(usage).__name__}")
+    data = usage if isinstance(usage, Mapping) else as_data(usage)
+    if not isinstance(data, Mapping):
+        raise TypeError(f"usage must be a dict or an SDK's usage object; got {type(usage).__name__}")
+    return data
 
 
 @dataclass(slots=True)

@@ -64,6 +64,7 @@ def dump(
     settings = config.anchor
     keep = settings.summaries, settings.earlier_lines * FOLDED_PER_LINE
     now = Base(state.marks, state.rows, len(state.calls), len(state.pairs), state.lines)
+    waiting = [row.ordinal for row in awaited(state, state.marks.messages)] if state.fmt.flat else []
     saved = {
         "version": VERSION,
         "config": config.to_dict(),
@@ -75,7 +76,7 @@ def dump(
         "sizes": state.sizes,
         "now": _view(writer, now, keep),
         "archive_name": state.archive.name,
-        "awaited": [row.ordinal for row in awaited(state, state.marks.messages)] if state.fmt.flat else [],
+        "awaited": waiting,
         **({} if base is None else {"base": _view(writer, base, keep)}),
         "turns": _turns(snapshots),
         "calls": _calls(state, writer),
@@ -84,7 +85,7 @@ def dump(
         "heads": writer.heads.values,
         "paths": writer.paths.values,
     }
-    return write(saved | _originals(state) if originals else saved)
+    return write(saved | _originals(state, waiting) if originals else saved)
 
 
 def digests(state: State) -> bytearray:
@@ -167,8 +168,11 @@ def _calls(state: State, writer: Writer) -> dict[str, Any]:
     }
 
 
-def _originals(state: State) -> dict[str, Any]:
-    """Return the raw messages that the view does not show as they came, and what is archived in memory."""
+def _originals(state: State, waiting: Sequence[int]) -> dict[str, Any]:
+    """Return the raw messages that the view does not show as they came, and what is archived in memory.
+
+    Reasoning that waits for what follows it is one of them: it is not in the view at all.
+    """
     shown = {block.ordinal for row in state.rows for block in row.blocks if not block.ours}
     whole = {row.ordinal for row in state.rows if row.ordinal < len(state.raw) and row.out is state.raw[row.ordinal]}
     archive = state.archive
@@ -176,7 +180,7 @@ def _originals(state: State) -> dict[str, Any]:
     texts = {ref: text for ref, text in entries.items() if isinstance(text, str)}
     halves = {ref: text for ref, text in texts.items() if not is_encodable(text)}
     return {
-        "originals": {str(at): plain(state.raw[at], state.fmt.as_input) for at in sorted(shown - whole)},
+        "originals": {str(at): plain(state.raw[at], state.fmt.as_input) for at in sorted({*shown, *waiting} - whole)},
         "archive": {ref: text for ref, text in texts.items() if ref not in halves},
         "halves": {ref: packed(text.encode("utf-8", "surrogatepass")) for ref, text in halves.items()},
         "binary": {ref: packed(data) for ref, data in entries.items() if isinstance(data, bytes)},

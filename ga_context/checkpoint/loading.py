@@ -49,7 +49,7 @@ def load(data: str) -> Saved:
         saved = Saved.model_validate(plain)
         saved._plain = plain
         ContextConfig.model_validate(saved.config)
-        formats.make(saved.format, ContextConfig.model_validate(saved.made_by).charges)
+        formats.of(saved.format, ContextConfig.model_validate(saved.made_by))
         saved.check_parts()
         if not older:
             _check_originals(saved)
@@ -80,10 +80,9 @@ def restored(saved: Saved, config: ContextConfig) -> State:
     archive = open_archive(config.archive, saved.archive_name or None)
     if isinstance(archive, MemoryArchive):
         archive.entries.update(saved.entries)
-    chat = config.formats.openai_chat
-    fmt = formats.make(saved.format, config.charges, alternate=chat.alternate, measure=config.measure)
-    state = State(fmt, archive, decided=saved.decided)
-    if chat == ContextConfig.model_validate(saved.made_by).formats.openai_chat:  # else its rows are no longer valid
+    state = State(formats.of(saved.format, config), archive, decided=saved.decided)
+    made_by = ContextConfig.model_validate(saved.made_by)
+    if config.formats.openai_chat == made_by.formats.openai_chat:  # else its rows are no longer valid
         state.pending = saved
     now = saved.now.marks
     state.mark(key_info=now.key_info, shrink=now.shrink, scale=now.scale)
@@ -118,7 +117,8 @@ def _built(loaded: State, saved: Saved, raws: list[Any]) -> State:
     _place(state, saved, saved.now)
     state.sizes.extend(saved.sizes)
     state.enter_calls(set(saved.calls.waiting))
-    for row in made(state, saved, _only(saved.awaited)):
+    awaited = [ordinal for ordinal in saved.awaited if raws[ordinal] is not None]
+    for row in made(state, saved, _only(awaited)):
         state.undo.append((0, 0, [row]))
     now = state.snapshot()._replace(rebased=not complete)
     if complete:

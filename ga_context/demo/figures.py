@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ga_context import Action, Report
+from ga_context.cache.definitions import append_rate
 from ga_context.demo.agent import Proof
 
 STAGES = {"truncate": "yellow", "compact": "cyan", "evict": "magenta", "repair": "red"}
@@ -44,7 +45,7 @@ def sum_up(reports: Sequence[Report], calls: int, proof: Proof) -> list[tuple[st
     last, budget = reports[-1], reports[-1].budget_chars
     largest = max(reports, key=lambda report: report.chars_after)
     sent, unprepared = sum(report.chars_after for report in reports), sum(report.chars_raw for report in reports)
-    kept = sum(report.first_changed is None for report in reports[1:])
+    kept = [report.first_changed is None for report in reports]
     found = by_stage(reports)
     cut, compacted, evicted = (found.get(stage, []) for stage in ("truncate", "compact", "evict"))
     passes, evictions = sum(report.compacted for report in reports), sum(bool(report.evicted) for report in reports)
@@ -57,7 +58,7 @@ def sum_up(reports: Sequence[Report], calls: int, proof: Proof) -> list[tuple[st
         ("compacted", f"{len(compacted)} texts in {passes} passes, {chars_cut(compacted)} characters"),
         ("evicted", f"{_evicted(evicted)} messages in {evictions} evictions"),
         ("repairs", f"{len(found.get('repair', []))}, so that every view is valid"),
-        ("prefix kept", f"in {kept} of {len(reports)} turns (append_rate {kept / len(reports):.2f})"),
+        ("prefix kept", f"in {sum(kept[1:])} of {len(kept)} turns (append_rate {append_rate(kept):.2f})"),
     ]
     return rows + _memory(proof)
 

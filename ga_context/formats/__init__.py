@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ga_context.config import ContextConfig
 from ga_context.errors import ConfigError
 from ga_context.formats.anthropic import Anthropic, is_reply
 from ga_context.formats.base import Format
@@ -44,6 +45,11 @@ def make(name: str, charges: Charges, *, alternate: bool = False, measure: Measu
         raise ConfigError(f"`format` must be one of {known}, or None to detect it; got {name!r}")
     chosen = AlternatingChat if alternate and name == AlternatingChat.name else FORMATS[name]
     return chosen(charges, measure)
+
+
+def of(name: str, config: ContextConfig) -> Format:
+    """Return the format of that name as a configuration wants it: charges, measure, and who may follow whom."""
+    return make(name, config.charges, alternate=config.formats.openai_chat.alternate, measure=config.measure)
 
 
 def detect(messages: Sequence[Any]) -> str | None:

@@ -177,9 +177,8 @@ class _Predict:
 
     def __init__(self, recording: Recording, config: ContextConfig, price: Price, played: Played) -> None:
         self.recording = recording
-        chat = config.formats.openai_chat
         name = recording.format or formats.detect(recording.messages) or UNDECIDED
-        self.fmt = formats.make(name, config.charges, alternate=chat.alternate)
+        self.fmt = formats.of(name, config)
         alpha = config.budget.chars_per_token
         self.views = Predictor(self.fmt, price, chars_per_token=alpha)
         self.raw = Predictor(self.fmt, price, chars_per_token=alpha, mark_ends=True)

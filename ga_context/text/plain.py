@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -40,6 +41,21 @@ def plain_text(value: Any, as_input: Callable[[Fields], Fields] = _as_they_are) 
         return json_text(value)
     except (TypeError, ValueError):
         return json_text(plain(value, as_input))
+
+
+def as_data(value: Any) -> Any:
+    """Return an object of any SDK, of pydantic or not, as dicts of what is set; anything else as it is."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(exclude_none=True)
+    if isinstance(value, Mapping):
+        return {key: as_data(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_data(one) for one in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if hasattr(value, "__dict__") and not isinstance(value, type):
+        return {key: as_data(one) for key, one in vars(value).items() if not key.startswith("_") and one is not None}
+    return value
 
 
 def _items(value: Any) -> Iterator[Any]:
