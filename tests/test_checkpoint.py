@@ -254,3 +254,27 @@ def test_reasoning_that_waits_for_what_follows_it_comes_along(originals):
     assert loaded.prepare(view) == view == [ask]
     assert session.prepare([*view, reply]) == [ask, reasoning, reply]
     assert loaded.prepare([*view, reply]) == ([ask, reasoning, reply] if originals else [ask, reply])
+
+
+def test_an_empty_call_id_is_not_taken_for_an_empty_result():
+    """What a block is told apart by stands under its own key: here id and mended content are the same text."""
+    calls = [{"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}} for id in ("a", "")]
+    raw = [
+        {"role": "assistant", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "a", "content": "x"},
+        {"role": "tool", "tool_call_id": "", "content": None},
+    ]
+    session = ContextSession({"anchor": {"placement": "off"}}, format="openai-chat")
+    view = session.prepare(raw)
+    assert view[2] == {"role": "tool", "tool_call_id": "", "content": ""}
+    assert ContextSession.load(session.dump()).prepare(raw) == view
+
+
+def test_a_dump_that_was_changed_is_refused():
+    """Though all its parts fit together."""
+    session = ContextSession(format="anthropic")
+    session.prepare(history("anthropic", 4))
+    dump = json.loads(session.dump())
+    dump["now"]["marks"]["responses"] += 1
+    with pytest.raises(ConfigError, match="it was changed after it was written"):
+        ContextSession.load(json.dumps(dump))

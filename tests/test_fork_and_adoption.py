@@ -146,3 +146,23 @@ def _retold(value: Any) -> Any:
     if isinstance(value, list):
         return [_retold(inner) for inner in value]
     return value.replace("Current turn: ", "Current turn: 9") if isinstance(value, str) else value
+
+
+def test_usage_of_a_fork_is_its_own() -> None:
+    """Sums and measured tokens."""
+    session = ContextSession(format="anthropic")
+    session.record_usage({"input_tokens": 10, "cache_read_input_tokens": 0, "output_tokens": 1})
+    fork = session.fork()
+    fork.record_usage({"input_tokens": 5, "cache_read_input_tokens": 0, "output_tokens": 1})
+    assert (session.cache.measured.total.prompt, fork.cache.measured.total.prompt) == (10, 15)
+    assert (session.usage["input_tokens"], fork.usage["input_tokens"]) == (10, 15)
+
+
+def test_cache_markers_of_a_fork_are_its_own() -> None:
+    """What the fork marks, the session does not take for its own, nor the other way round."""
+    ask, yes = {"role": "user", "content": "Go."}, {"role": "assistant", "content": "Yes."}
+    session = ContextSession({"anchor": {"placement": "off"}}, format="anthropic")
+    view = session.prepare([ask], cache_control=True)
+    fork = session.fork()
+    fork.prepare([ask, yes, {"role": "user", "content": "And now?"}], cache_control=True)
+    assert session.prepare([*view, yes, ask], cache_control=False) == [ask, yes, ask]

@@ -366,3 +366,23 @@ def test_no_word_of_a_format_is_needed() -> None:
     """Every format answers for itself."""
     for name in ("as_call", "answer"):
         assert all(name in vars(cls) for cls in ga.formats.CLASSES), Format
+
+
+def test_a_recalled_part_is_not_cut_when_it_comes_in() -> None:
+    """Neither for its long lines nor for what its turn may have: it was made to a limit already."""
+    tools = {"*": {"limit": 3_000, "line_limit": 100, "per_turn_limit": 1_000}}
+    session = ContextSession({"anchor": {"placement": "off"}, "tools": tools}, format="anthropic")
+    log = "\n".join(f"{n} " + "x" * 400 for n in range(100))
+    first = {"type": "tool_use", "id": "c1", "name": "code_run", "input": {}}
+    raw = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [first]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": log}]},
+    ]
+    session.prepare(raw)
+    assert session.report is not None
+    again = {"type": "tool_use", "id": "c2", "name": "recall_context", "input": {"ref": session.report.actions[0].ref}}
+    result = session.handle_tool_call(again)
+    assert len(result["content"]) > 1_000
+    raw += [{"role": "assistant", "content": [again]}, {"role": "user", "content": [result]}]
+    assert session.prepare(raw)[-1] is raw[-1]

@@ -25,7 +25,6 @@ ORIGINALS = ("originals", "archive", "binary", "halves")
 TURN_MARKS = {
     "budget": "budget",
     "shrink": "shrink",
-    "scale": "scale",
     "key_info": "key_info",
     "schema_digest": "schema",
     "schema_turn": "schema_turn",

@@ -68,7 +68,7 @@ def _play(
     turn = Turn(1 + fresh.marks.responses, config, marks.budget, start)
     before = list(fresh.view)
     fresh.begin()
-    fresh.mark(key_info=marks.key_info, budget=marks.budget, shrink=marks.shrink, scale=marks.scale)
+    fresh.mark(key_info=marks.key_info, budget=marks.budget, shrink=marks.shrink)
     advance(fresh, turn, incoming, stages, before)
     fresh.mark(schema=marks.schema, schema_turn=marks.schema_turn, schema_chars=marks.schema_chars)
     fresh.snapshots.append(fresh.snapshot())

@@ -92,7 +92,6 @@ class SavedTurns(_Model):
     """How many raw messages there were after each, as steps."""
     budget: list[tuple[int, int]]
     shrink: list[tuple[float, int]]
-    scale: list[tuple[float | None, int]]
     key_info: list[tuple[str, int]]
     schema_digest: list[tuple[str, int]]
     schema_turn: list[tuple[int, int]]
@@ -209,8 +208,7 @@ class Saved(_Model):
         columns = (self.calls.ordinal, self.calls.position, self.calls.turn, self.calls.tools)
         numbers = [*summed(self.calls.paired), *self.calls.waiting, *[number for number, _ in self.calls.renamed]]
         turns = self.turns
-        given = (turns.budget, turns.shrink, turns.scale, turns.key_info)
-        rest = (*given, turns.schema_digest, turns.schema_turn, turns.schema_chars)
+        rest = (turns.budget, turns.shrink, turns.key_info, turns.schema_digest, turns.schema_turn, turns.schema_chars)
         ends = summed(turns.messages)
         for name, fits in {
             "sizes": len(self.sizes) == messages,

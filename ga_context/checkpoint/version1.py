@@ -36,7 +36,7 @@ def upgraded(plain: dict[str, Any]) -> dict[str, Any]:
     snapshots = [dict(one[0]) for one in plain["snapshots"]]
     turns = [{**_default_marks(), **marks} for marks in snapshots[1:]]
     now = {**_default_marks(), **snapshots[-1]}
-    columns = ("budget", "shrink", "scale", "key_info", "schema_turn", "schema_chars")
+    columns = ("budget", "shrink", "key_info", "schema_turn", "schema_chars")
     kept = ("config", "format", "decided", "sizes", "usage", "originals", "archive", "binary")
     return {
         **{name: plain[name] for name in kept if name in plain},

@@ -166,3 +166,11 @@ def test_a_session_with_everything_is_sent_as_it_is():
     view = ContextSession({"anchor": {"placement": "off"}}).prepare(raw)
     assert [a is b for a, b in zip(view, raw, strict=True)] == [True] * 4
     assert faults(view, "anthropic") == []
+
+
+def test_a_message_with_its_blocks_under_another_key():
+    """It has none, then, and is left out."""
+    session = ContextSession({"anchor": {"placement": "off"}}, format="anthropic")
+    assert session.prepare(
+        [{"role": "user", "": [{"type": "text", "text": "Go."}]}, {"role": "user", "content": "On."}]
+    ) == [{"role": "user", "content": "On."}]
