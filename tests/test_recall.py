@@ -371,7 +371,7 @@ def test_no_word_of_a_format_is_needed() -> None:
 def test_a_recalled_part_is_not_cut_when_it_comes_in() -> None:
     """Neither for its long lines nor for what its turn may have: it was made to a limit already."""
     tools = {"*": {"limit": 3_000, "line_limit": 100, "per_turn_limit": 1_000}}
-    session = ContextSession({"anchor": {"placement": "off"}, "tools": tools}, format="anthropic")
+    session = ga.ContextSession({"anchor": {"placement": "off"}, "tools": tools}, format="anthropic")
     log = "\n".join(f"{n} " + "x" * 400 for n in range(100))
     first = {"type": "tool_use", "id": "c1", "name": "code_run", "input": {}}
     raw = [

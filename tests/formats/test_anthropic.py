@@ -170,7 +170,8 @@ def test_a_session_with_everything_is_sent_as_it_is():
 
 def test_a_message_with_its_blocks_under_another_key():
     """It has none, then, and is left out."""
-    session = ContextSession({"anchor": {"placement": "off"}}, format="anthropic")
-    assert session.prepare(
-        [{"role": "user", "": [{"type": "text", "text": "Go."}]}, {"role": "user", "content": "On."}]
-    ) == [{"role": "user", "content": "On."}]
+    session, on = (
+        ContextSession({"anchor": {"placement": "off"}}, format="anthropic"),
+        {"role": "user", "content": "On."},
+    )
+    assert session.prepare([{"role": "user", "": [{"type": "text", "text": "Go."}]}, on]) == [on]

@@ -436,7 +436,7 @@ def test_no_list(messages):
 
 
 def test_calls_whose_results_were_taken_back_are_answered_again():
-    """The view has another order than the list: what is left of it parts a call from its result, not from the others."""
+    """The view has another order than the list: what is left of it parts one call from its result."""
     rule = {"role": "system", "content": "Be brief."}
     session = ContextSession(PLAIN, format="openai-chat")
     view = session.prepare([ASK, asks("a", "b", "c"), tool("b"), rule, tool("a"), tool("c"), ASK])
